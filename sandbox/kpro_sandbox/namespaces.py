@@ -41,11 +41,16 @@ def inode(kind):
     return os.stat(settings.pin(kind)).st_ino if _is_pinned(kind) else None
 
 
+def _is_mount(folder):
+    """True for a bind mount of a folder onto itself too, which os.path.ismount does not see."""
+    return any(line.split()[4] == str(folder) for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
+
+
 def _prepare_pin_dir():
     # A mount namespace can only be pinned on a mount that does not propagate.
     folder = settings.pin("net").parent
     folder.mkdir(parents=True, exist_ok=True)
-    if not os.path.ismount(folder):
+    if not _is_mount(folder):
         run("mount", "--bind", folder, folder)
         run("mount", "--make-private", folder)
 
@@ -73,7 +78,7 @@ def release_all():
         if settings.pin(kind).exists():
             release(kind)
     folder = settings.pin("net").parent
-    while os.path.ismount(folder) and works("umount", folder):
+    while _is_mount(folder) and works("umount", folder):
         pass
 
 

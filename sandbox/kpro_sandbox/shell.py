@@ -26,11 +26,16 @@ def run(*argv, check=True, stdin=None, timeout=600, env=None):
     except FileNotFoundError as error:
         raise SandboxError(f"{argv[0]} is not installed (run tools/bootstrap.sh)") from error
     except subprocess.TimeoutExpired as error:
-        raise SandboxError(f"{' '.join(argv)} did not end within {timeout} s") from error
+        raise SandboxError(f"{_shown(argv)} did not end within {timeout} s") from error
     if check and done.returncode != 0:
         words = (done.stderr or done.stdout).strip().splitlines()
-        raise SandboxError(f"{' '.join(argv)} failed ({done.returncode}): {' | '.join(words[-4:]) or 'no output'}")
+        raise SandboxError(f"{_shown(argv)} failed ({done.returncode}): {' | '.join(words[-4:]) or 'no output'}")
     return done
+
+
+def _shown(argv):
+    text = " ".join(" ".join(argv).split())
+    return text if len(text) <= 160 else text[:100] + " … " + text[-50:]
 
 
 def works(*argv, timeout=30):

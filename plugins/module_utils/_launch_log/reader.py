@@ -1,0 +1,164 @@
+# Copyright (c) 2026, kpro.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# This module_utils is PRIVATE to the collection. It can change at any time, without a deprecation.
+
+"""Reading a launch's own file while it grows, and reading any log once from a position."""
+
+from __future__ import annotations
+
+import os
+
+from .lines import parse
+
+#: Bytes read at a time.
+CHUNK = 1 << 20
+#: A line longer than this many bytes is cut there and read on as another piece of the same line.
+LINE_LIMIT = 1 << 18
+
+
+class LogFollower:
+    """Incremental reader of one launch's own file.
+
+    ``poll()`` returns the complete lines written since the last call. The file may not exist yet (no lines), may be
+    truncated (reading starts anew, ``truncations`` counts it) and may end in the middle of a line or of a character.
+    ``partial`` is the current unterminated text, the last state of a progress bar for instance, or "". Memory does not
+    grow with the file: at most ``limit`` bytes are read by one call (``more`` is then True) and an overlong line is cut.
+    """
+
+    def __init__(self, path, limit=8 << 20):
+        self.path = os.fspath(path)
+        self.limit = limit
+        self.offset = 0
+        self.truncations = 0
+        self.partial = ""
+        self.more = False
+        self._pending = b""
+        self._number = 1
+        self._inode = None
+
+    def poll(self):
+        """New complete lines since the last call (list of Line)."""
+        self.more = False
+        try:
+            stream = open(self.path, "rb")
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        lines = []
+        with stream:
+            status = os.fstat(stream.fileno())
+            if status.st_size < self.offset or (self._inode is not None and status.st_ino != self._inode):
+                self._restart()
+            self._inode = status.st_ino
+            stream.seek(self.offset)
+            budget = self.limit
+            while budget > 0:
+                chunk = stream.read(min(CHUNK, budget))
+                if not chunk:
+                    break
+                budget -= len(chunk)
+                self._take(chunk, lines)
+            else:
+                self.more = status.st_size > self.offset
+        self.partial = self._partial()
+        return lines
+
+    def _restart(self):
+        self.truncations += 1
+        self.offset = 0
+        self._pending = b""
+        self._number = 1
+
+    def _take(self, chunk, lines):
+        start = self.offset - len(self._pending)
+        self.offset += len(chunk)
+        data = self._pending + chunk
+        position = 0
+        while True:
+            end = data.find(b"\n", position)
+            if end < 0:
+                break
+            lines.extend(parse(self._number, data[position:end], start + position))
+            self._number += 1
+            position = end + 1
+        self._pending = data[position:]
+        if len(self._pending) > LINE_LIMIT:
+            # The head of a line without an end is handed out once; of the rest only the tail is kept.
+            self._pending = self._pending[-LINE_LIMIT // 2:]
+
+    def _partial(self):
+        if not self._pending:
+            return ""
+        pieces = parse(self._number, self._pending, self.offset)
+        return pieces[-1].text if pieces else ""
+
+    def finish(self):
+        """The unterminated rest as lines, for when nothing will be written any more."""
+        pending, self._pending, self.partial = self._pending, b"", ""
+        return parse(self._number, pending, self.offset - len(pending)) if pending else []
+
+
+class Source:
+    """A log that can be read more than once: bytes, or a file by its path. ``size`` in bytes."""
+
+    def __init__(self, data):
+        if isinstance(data, (bytes, bytearray, memoryview)):
+            import io
+
+            self._stream = io.BytesIO(bytes(data))
+            self.size = len(data)
+        else:
+            self._stream = open(os.fspath(data), "rb", buffering=0)
+            self.size = os.fstat(self._stream.fileno()).st_size
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self._stream.close()
+
+    def at(self, offset, length):
+        """Bytes [offset, offset + length) of the log, fewer at its end."""
+        self._stream.seek(offset)
+        parts = []
+        while length > 0:
+            part = self._stream.read(length)
+            if not part:
+                break
+            parts.append(part)
+            length -= len(part)
+        return b"".join(parts)
+
+    def chunks(self, start=0, end=None, size=CHUNK):
+        """(offset, bytes) pieces of the log, in order."""
+        end = self.size if end is None else min(end, self.size)
+        while start < end:
+            data = self.at(start, min(size, end - start))
+            if not data:
+                return
+            yield start, data
+            start += len(data)
+
+    def lines(self, start=0, end=None, number=1):
+        """Lines of the log from a byte offset on, whose first line has this number."""
+        pending, begin = b"", start
+        for offset, chunk in self.chunks(start, end):
+            data = pending + chunk
+            begin = offset - len(pending)
+            position = 0
+            while True:
+                stop = data.find(b"\n", position)
+                if stop < 0:
+                    break
+                for line in parse(number, data[position:stop], begin + position):
+                    yield line
+                number += 1
+                position = stop + 1
+            pending = data[position:]
+            begin += position
+            if len(pending) > LINE_LIMIT:
+                pending, begin = pending[-LINE_LIMIT // 2:], begin + len(pending) - LINE_LIMIT // 2
+        if pending:
+            for line in parse(number, pending, begin):
+                yield line

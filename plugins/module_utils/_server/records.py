@@ -1,0 +1,67 @@
+# Copyright (c) 2026, kpro.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# This module_utils is PRIVATE to the collection. It can change at any time, without a deprecation.
+
+"""Launch records and launch logs: written, kept, pruned."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from .._launch_log.redact import redact_all
+from . import files
+
+
+def stages(history, total):
+    """[{name, seconds}] from the tracker's (stage, seconds since the start): how long each stage took."""
+    if not history:
+        return []
+    result = []
+    for index, (name, begin) in enumerate(history):
+        end = history[index + 1][1] if index + 1 < len(history) else max(total, begin)
+        result.append({"name": name, "seconds": round(max(0.0, end - begin), 2)})
+    return result
+
+
+def write_launch(layout, launch_id, desired, outcome, extra, secrets):
+    """Write the launch record. ``extra``: state, capacity, output_check, diagnosis, end."""
+    record = {
+        "launch_id": launch_id,
+        "server": layout.name,
+        "written_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "args": desired.options.flags,
+        "release": desired.release,
+        "python": desired.options.python,
+        "model_fingerprint": desired.fingerprint,
+        "log": layout.log(launch_id),
+        "stages": stages(outcome.tracker.history, outcome.seconds) if outcome else [],
+        "seconds": round(outcome.seconds, 2) if outcome else None,
+        **extra,
+    }
+    files.write_json(layout.launch_record(launch_id), redact_all(record, secrets))
+
+
+def prune(layout, keep, failed):
+    """Keep the newest ``keep`` launch logs and records, and those of the last failed launch (``failed``: its id or None)."""
+    for folder, ending in ((layout.logs, ".log"), (layout.launches, ".json"), (layout.ends, "")):
+        try:
+            names = [name for name in os.listdir(folder) if name.endswith(ending) and not name.startswith(".")]
+        except OSError:
+            continue
+        names.sort(key=lambda name: _mtime(os.path.join(folder, name)), reverse=True)
+        for name in names[keep:]:
+            if failed is None or not name.startswith(failed):
+                try:
+                    os.unlink(os.path.join(folder, name))
+                except OSError:
+                    continue
+
+
+def _mtime(path):
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0

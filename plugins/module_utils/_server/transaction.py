@@ -1,0 +1,265 @@
+# Copyright (c) 2026, kpro.sglang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# This module_utils is PRIVATE to the collection. It can change at any time, without a deprecation.
+
+"""One call, one transaction: look, check, write, stop the old, start the new, watch, accept; on failure put the old one back."""
+
+from __future__ import annotations
+
+import os
+import secrets as random
+import shutil
+
+from .._errors import KproError
+from .._launch_log.redact import redact
+from .._model.inspection import inspect, summary
+from .._sglang.arguments import to_argv
+from .._sglang.capacity import from_server_info
+from .._sglang.http import Client
+from .._supervise.ports import holders, program_of, unit_of
+from .._supervise.systemd import Systemd, is_init
+from . import diagnose, environment, files, previous, records
+from .account import find
+from .desired import Desired
+from .launch import Launch, LaunchFailed, first_launch_drop_in, now
+from .layout import Layout
+from .lock import only_one
+from .observed import Observed, ready_now
+
+
+class Transaction:
+    """Brings one server to ``started``. ``check``: say what would change and touch nothing."""
+
+    def __init__(self, options, check, restart):
+        self.options = options
+        self.check = check
+        self.restart = restart
+        self.warnings = []
+        self.attempts = []
+        self.layout = Layout(options.name, options.state_dir, options.log_dir)
+        self.systemd = Systemd(self.layout.unit)
+        self.client = Client(options.host, options.port, options.secret_args.get("api-key"))
+        self.account = find(options.user, required=not check)
+        self.desired = self._desire()
+        record = files.read_json(self.layout.record)
+        self.salt = record.get("salt") or random.token_hex(16)
+        self.digest = self.desired.digest(self.salt)
+        self.observed = Observed(self.layout, self.desired, self.systemd, self.digest)
+        self.diff = self._diff()  # now: afterwards the files on disk are the new ones
+
+    def _desire(self):
+        if not is_init():
+            raise KproError("PID 1 of this host is not systemd; sglang_server needs systemd in this release")
+        options = self.options
+        release = environment.release(options.python)
+        if release is None:
+            self._lack(f"python is {options.python}, which does not exist; make the environment first (module sglang_environment)")
+        model = inspect(options.model, user=options.user if self.account else None)
+        if options.model_check == "enforce" and not model["complete"]:
+            cause = model["problems"][0]["cause"]
+            self._lack(f"{summary(model)} [{cause}]", cause=cause, problems=model["problems"])
+        group = self.account.group if self.account else options.user
+        return Desired(options, self.layout, release, model["fingerprint"], group, cache_name=release or "unknown")
+
+    def _lack(self, sentence, **result):
+        """In check mode a thing that an earlier task would have made is a warning, else it ends the call."""
+        if not self.check:
+            raise KproError(sentence, **result)
+        self.warnings.append(sentence)
+
+    # -- what is returned ---------------------------------------------------------------------------------------------
+    def _diff(self):
+        """[{before_header, after_header, before, after}] of the files that differ, secrets masked."""
+        return [
+            {
+                "before_header": file.path, "after_header": file.path,
+                "before": self.desired.shown(files.read(file.path)), "after": self.desired.shown(file.content),
+            }
+            for file in self.observed.differing
+        ]
+
+    def _server(self, attempt, state, **more):
+        attempt = attempt or {}
+        result = {
+            "name": self.options.name, "state": state, "degraded": False, "unit": self.layout.unit, "url": self.client.url,
+            "release": self.desired.release, "python": self.options.python, "model": self.options.model,
+            "launch_id": attempt.get("launch_id"), "pid": attempt.get("pid"), "stage": attempt.get("stage"),
+            "stages": attempt.get("stages") or [], "seconds": attempt.get("seconds"), "capacity": attempt.get("capacity"),
+            "output_check": attempt.get("output_check"), "log": attempt.get("log"), "attempts": self.attempts, "previous": None,
+            "diagnosis": attempt.get("diagnosis"),
+        }
+        result.update(more)
+        return result
+
+    # -- the call -----------------------------------------------------------------------------------------------------
+    def run(self):
+        """Return (changed, server)."""
+        seen = self.observed
+        if seen.as_wanted and seen.running and not self.restart:
+            return self._leave_running()
+        if self.check:
+            return True, self._server(None, "would_start")
+        self._make_folders()
+        with only_one(self.layout):
+            return self._replace()
+
+    def _leave_running(self):
+        """The wanted server runs: make sure that it is ready, change nothing."""
+        unit = self.observed.unit
+        attempt = {"launch_id": unit.invocation, "pid": unit.pid, "stage": "serving", "log": self.layout.log(unit.invocation)}
+        ready, info = ready_now(self.layout, unit.pid, self.client, self.options)
+        if not ready and not self.check and self.options.wait:
+            # After a reboot or an automatic restart it may still be loading.
+            launch = self._launch()
+            launch.attach(unit)
+            attempt = launch.watched()
+        elif ready:
+            attempt["capacity"] = from_server_info(info)
+        else:
+            self.warnings.append(f"server {self.options.name} runs but is not ready at the moment")
+        changed = not unit.enabled
+        if changed and not self.check:
+            self.systemd.enable()
+        if not self.check and self.observed.record.get("accepted_launch") != unit.invocation:
+            files.write_json(self.layout.record, {**self.observed.record, "accepted_launch": unit.invocation})
+        return changed, self._server(attempt, "started")
+
+    def _replace(self):
+        seen = self.observed
+        if seen.running:
+            self._try_flags()
+        self._check_port()
+        kept = seen.record.get("accepted_digest") is not None
+        if kept:
+            previous.keep(self.layout, self.desired.files, seen.record)
+        first_launch_drop_in(self.systemd, True)
+        if seen.unit.busy:
+            self.systemd.stop(timeout=self.options.stop_timeout + 30)
+        self._write_files()
+        self.systemd.reload()
+        try:
+            attempt = self._start()
+        except LaunchFailed as failure:
+            records.prune(self.layout, self.options.keep_logs, failure.result["attempt"]["launch_id"])
+            raise self._taken_back(failure, kept) from failure
+        if self.options.wait:
+            self._accept(attempt)
+        return True, self._server(attempt, "started")
+
+    def _launch(self):
+        return Launch(self.layout, self.desired, self.systemd, self.client)
+
+    def _start(self):
+        launch = self._launch()
+        try:
+            launch.start()
+        except KproError as error:
+            raise LaunchFailed(f"Server {self.options.name} was not started: {error.message}", attempt={"launch_id": None, "diagnosis": None}) from error
+        if not self.options.wait:
+            return {"launch_id": launch.launch_id, "pid": launch.pid, "stage": "launch", "log": self.layout.log(launch.launch_id)}
+        try:
+            attempt = launch.watched()
+        except LaunchFailed as failure:
+            self.attempts.append(failure.result["attempt"])
+            raise
+        self.attempts.append(attempt)
+        return attempt
+
+    def _accept(self, attempt):
+        record = {
+            "digest": self.digest, "salt": self.salt, "accepted_digest": self.digest, "accepted_launch": attempt["launch_id"],
+            "accepted_at": now(), "release": self.desired.release, "model": self.options.model, "args": self.options.flags,
+        }
+        files.write_json(self.layout.record, record)
+        first_launch_drop_in(self.systemd, False)
+        self.systemd.enable()
+        previous.forget(self.layout)
+        records.prune(self.layout, self.options.keep_logs, None)
+
+    def _taken_back(self, failure, kept):
+        """After a failed replacement the previous configuration comes back by itself; the error says both things."""
+        message, attempt = failure.message, failure.result["attempt"]
+        restored = previous.restore(self.layout, self.desired.files, self.account.uid, self.account.gid) if kept else None
+        if restored is None:
+            return KproError(message, server=self._server(attempt, "failed"), diagnosis=attempt.get("diagnosis"))
+        outcome = {"restored": True, "ready": False, "launch_id": None}
+        if not self.observed.running:
+            self.systemd.reload()
+            return KproError(
+                f"{message}\nThe previous configuration of server {self.options.name}, which was not running, was put back.",
+                server=self._server(attempt, "failed", previous=outcome), diagnosis=attempt.get("diagnosis"),
+            )
+        try:
+            self.systemd.reload()
+            self.systemd.start()
+            state = self.systemd.show()
+            outcome.update(launch_id=state.invocation, ready=self._wait_for_previous(state, restored))
+        except KproError as error:
+            outcome["error"] = error.message
+        if outcome["ready"]:
+            first_launch_drop_in(self.systemd, False)
+            files.write_json(self.layout.record, {**restored, "accepted_launch": outcome["launch_id"]})
+        word = "is serving again" if outcome["ready"] else "was put back but is not ready"
+        return KproError(
+            f"{message}\nThe previous configuration of server {self.options.name} {word}.",
+            server=self._server(attempt, "failed", previous=outcome), diagnosis=attempt.get("diagnosis"),
+        )
+
+    def _wait_for_previous(self, state, restored):
+        """Wait for the old configuration with its own address and model."""
+        from .restored import wait
+
+        return wait(self.layout, state, restored, self.options)
+
+    # -- checks before anything is stopped ----------------------------------------------------------------------------
+    def _try_flags(self):
+        stage = os.path.join(self.layout.base, "next")
+        files.folder(stage, 0o755)
+        try:
+            config = os.path.join(stage, "config.yaml")
+            wanted = next(file for file in self.desired.files if file.path == self.layout.config)
+            files.write(config, wanted.content, 0o600, self.account.uid, self.account.gid)
+            words = ["--config", config, *to_argv(self.desired.argv)]
+            refused = environment.try_flags(self.options.python, self.options.user, words, {**self.options.environment, "HOME": self.layout.home})
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+        if refused is None:
+            return
+        output, exit_code = refused
+        log = os.path.join(self.layout.logs, "refused.log")
+        files.write(log, redact(output.decode("utf-8", "replace"), self.options.secrets), 0o600)
+        diagnosis, text = diagnose.output_of_parser(output, exit_code, log, self.options.secrets)
+        raise KproError(
+            f"SGLang {self.desired.release} refuses the flags of server {self.options.name}; the server that runs was not touched.\n{text}",
+            server=self._server({"diagnosis": diagnosis, "log": log}, "started"), diagnosis=diagnosis,
+        )
+
+    def _check_port(self):
+        """SGLang notices a taken port only after the whole load, and then never exits."""
+        foreign = [pid for pid in holders(self.options.port) if unit_of(pid) != self.layout.unit]
+        if foreign:
+            pid = foreign[0]
+            unit = unit_of(pid)
+            raise KproError(
+                f"port {self.options.port} of server {self.options.name} is taken by {program_of(pid)} (pid {pid}{f', unit {unit}' if unit else ''}) "
+                "[port_in_use]; stop that program or give another port. Nothing was changed.",
+                cause="port_in_use",
+            )
+
+    # -- files --------------------------------------------------------------------------------------------------------
+    def _make_folders(self):
+        layout, uid, gid = self.layout, self.account.uid, self.account.gid
+        for path, mode, owner in (
+            (layout.state_dir, 0o755, (0, 0)), (layout.base, 0o755, (0, 0)), (layout.launches, 0o700, (0, 0)), (layout.home, 0o700, (uid, gid)),
+            (layout.ends, 0o700, (uid, gid)), (layout.caches, 0o755, (0, 0)), (self.desired.cache, 0o700, (uid, gid)),
+            (os.path.dirname(layout.logs), 0o755, (0, 0)), (layout.logs, 0o700, (uid, gid)),
+        ):
+            files.folder(path, mode, *owner)
+
+    def _write_files(self):
+        files.write_json(self.layout.record, {"digest": self.digest, "salt": self.salt})
+        for file in self.desired.files:
+            owner = (self.account.uid, self.account.gid) if file.service else (0, 0)
+            files.write(file.path, file.content, file.mode, *owner)

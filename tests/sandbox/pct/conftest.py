@@ -1,0 +1,108 @@
+"""Guests of the cases: their own numbers, made from the node's template and destroyed afterwards."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+import types
+
+import pytest
+
+# pytest imports test files by path, so a module beside them has to be found otherwise.
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+FIRST = 9100
+OTHER_NODE = "othernode"
+WORK = "/root/kpro-pct-cases"
+
+
+class Guests:
+    """The guests that the cases call 100 to 105, as 9100 to 9105, on a node that they call pve1."""
+
+    def __init__(self, node):
+        self.node = node
+        self.numbers = {case: FIRST + case - 100 for case in range(100, 106)}
+        self.name = self.sh("uname -n").stdout.decode().strip().split(".")[0]
+
+    def sh(self, script, *arguments, **options):
+        """Run a shell script on the node as root; it must succeed."""
+        done = self.node.run(["sh", "-ec", script, "sh", *map(str, arguments)], **options)
+        assert done.returncode == 0, (script, done.stdout, done.stderr)
+        return done
+
+    def pct(self, *words, environment=(("LC_ALL", "C.UTF-8"),), cwd=WORK, stdin=b"", wrapper=()):
+        """Run pct with exactly this environment plus PATH and HOME."""
+        clean = ["env", "-i", "-C", cwd, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"]
+        clean += [f"{name}={value}" for name, value in environment]
+        return self.node.run([*clean, *wrapper, "pct", *words], stdin=stdin)
+
+    def inside(self, script, vmid=FIRST):
+        """Run a shell script in a guest; it must succeed."""
+        done = self.pct("exec", str(vmid), "--", "sh", "-ec", script)
+        assert done.returncode == 0, (script, done.stdout, done.stderr)
+        return done.stdout
+
+    def configuration(self, vmid):
+        return f"/etc/pve/nodes/{self.name}/lxc/{vmid}.conf"
+
+    def read(self, path):
+        return self.sh('cat -- "$1"', path).stdout.decode()
+
+    def write(self, path, text):
+        self.sh('cat > "$1"', path, stdin=text.encode())
+
+    def here(self, text):
+        """Text of a case with this node's name and these guests' numbers."""
+        for case, number in self.numbers.items():
+            for place in ("{}.conf", "vm {} ", "CT {} ", "'{}'", "config-{}."):
+                text = text.replace(place.format(case), place.format(number))
+        return text.replace("nodes/pve1/", f"nodes/{self.name}/")
+
+    def make(self):
+        template = self.sh("ls /var/lib/vz/template/cache | grep -E 'tar[.](zst|xz|gz)$' | head -n 1").stdout.decode().strip()
+        for case in (100, 101, 104, 105):
+            vmid = str(self.numbers[case])
+            options = ["--hostname", f"case{case}", "--memory", "512", "--features", "nesting=1"]
+            done = self.pct("create", vmid, f"local:vztmpl/{template}", *options, cwd="/")
+            assert done.returncode == 0, done.stderr
+            if case != 101:
+                done = self.pct("start", vmid, cwd="/")
+                assert done.returncode == 0, done.stderr
+        self.sh('sed -i "1i lock: backup" "$1"', self.configuration(self.numbers[104]))
+        self.sh('lxc-freeze -n "$1"', self.numbers[105])
+        other = f"/etc/pve/nodes/{OTHER_NODE}/lxc"
+        self.sh('mkdir -p "$1"; printf "hostname: elsewhere\\nmemory: 512\\nostype: debian\\n" > "$1/$2.conf"', other, self.numbers[103])
+        self.sh('mkdir -p "$1"; cd "$1"; echo payload > f; head -c 3145728 /dev/zero > f3MiB', WORK)
+
+    def remove(self):
+        for case in (100, 101, 104, 105):
+            vmid = self.numbers[case]
+            self.node.run(["sh", "-c", 'lxc-unfreeze -n "$1"; pct unlock "$1"; pct destroy "$1" --force 1', "sh", str(vmid)])
+        script = 'rm -rf "$1"; cd /etc/pve/nodes; rm -f "$2/lxc/$3.conf"; rmdir -p "$2/lxc"; pct list'
+        self.node.run(["sh", "-c", script, "sh", WORK, OTHER_NODE, str(self.numbers[103])])
+
+
+@pytest.fixture(scope="module")
+def guests(node):
+    made = Guests(node)
+    made.remove()
+    try:
+        made.make()
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture
+def kept(guests):
+    """Return a function that notes a guest's configuration file, to be put back after the test."""
+    noted = {}
+
+    def keep(vmid):
+        path = guests.configuration(vmid)
+        noted[path] = guests.read(path)
+        return types.SimpleNamespace(path=path, text=noted[path])
+
+    yield keep
+    for path, text in noted.items():
+        guests.write(path, text)
