@@ -157,7 +157,7 @@ main() {
     trap 'exit 143' TERM
     mkdir -p "$work/lists/partial" "$work/archives/partial"
     # Lists and archives of our own: apt's stay as they are, and what cannot be fetched is known before anything is unpacked.
-    apt=(apt-get -qq -y --no-install-recommends -o "Dir::State::Lists=$work/lists" -o "Dir::Cache::archives=$work/archives"
+    apt=(apt-get -qq -y --no-install-recommends -o "Dir::State::Lists=$work/lists" -o "Dir::Cache::archives=$work/archives" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
         -o APT::Sandbox::User=root -o Acquire::Retries=2 -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0
         -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold)
     export DEBIAN_FRONTEND=noninteractive

@@ -138,8 +138,7 @@ class Connection(SSHConnection):
 
     transport = "kpro.sglang.proxmox_pct"
     has_pipelining = True
-    # Become methods that insist on a terminal (su) do so for a password; pct enters as root, which is asked for none.
-    has_tty = True
+    has_tty = False
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)

@@ -332,6 +332,7 @@ def shown(params):
     for name in ("stdin", "stdin_base64"):
         if copy[name] is not None:
             copy[name] = "VALUE NOT SHOWN (%d characters)" % len(copy[name])
+    copy["secret_environment"] = dict.fromkeys(copy["secret_environment"], "VALUE NOT SHOWN")
     return {"module_args": copy}
 
 

@@ -5,7 +5,7 @@
 #
 # usage: build.sh OUTDIR
 # Compiles the fake NVML and its nvidia-smi into OUTDIR: libnvidia-ml.so.1 and nvidia-smi. Silent on success.
-# Both need only the C library (built on a glibc no newer than that of the guest they run in).
+# Both need only the C library, 2.34 or later, so that what is built on the controller runs in the guests.
 set -eu
 if [ $# -ne 1 ]; then
     echo "usage: build.sh OUTDIR" >&2

@@ -5,11 +5,12 @@
  * TEST EQUIPMENT: an nvidia-smi that asks libnvidia-ml.so.1, as the original does, and prints what it answers: the bare
  * table, -L, --version, -q -x, --query-gpu= and --query-compute-apps=. Messages and exit codes are the original's.
  */
-#define _GNU_SOURCE
+#define _DEFAULT_SOURCE /* see nvml.c */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 enum { MAX_PROCESSES = 128 };

@@ -5,15 +5,14 @@
  * TEST EQUIPMENT: a libnvidia-ml.so.1 without a driver. README.md in this folder describes the state file, the holder
  * files and what is like the original. Struct layouts are those that nvidia-ml-py passes (NVML API 11 to 13).
  */
-#define _GNU_SOURCE
-#include <ctype.h>
+#define _DEFAULT_SOURCE /* not _GNU_SOURCE: glibc 2.38 and later would bind sscanf and strtoull to names that older guests lack */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { OK = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, NOT_FOUND = 6,

@@ -20,6 +20,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -198,9 +199,14 @@ def ansible_test(copy, env, argv, watcher):
     """Run ansible-test with ``argv`` in the copy; return its exit status."""
     command = [sys.executable, os.path.join(os.path.dirname(sys.executable), "ansible-test"), "sanity", "--local", "-v", *argv]
     process = subprocess.Popen(command, cwd=copy, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    for raw in process.stdout:
-        watcher.see(raw.decode("utf-8", "replace").rstrip("\n"))
-    return process.wait()
+    try:
+        for raw in process.stdout:
+            watcher.see(raw.decode("utf-8", "replace").rstrip("\n"))
+        return process.wait()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
 
 
 def list_tests(copy, env):
@@ -277,6 +283,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--test", action="append", default=[], help="run this test only; may be given more than once")
     parser.add_argument("paths", nargs="*", help="look at these files only, relative to the checkout")
+    # So that the temporary folder and the pip settings go, too, when a build machine ends the run.
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(143))
     try:
         sys.exit(run(parser.parse_args()))
     except (SanityError, subprocess.CalledProcessError) as error:

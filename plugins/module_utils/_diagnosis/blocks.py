@@ -33,7 +33,7 @@ _END = re.compile(
 #: Who announces the exception of a whole process.
 FATAL_HEADER = re.compile(r"(?:\w+ )?hit an exception|Exception in run_\w+|EngineCore (?:failed|encountered)|Process \S+:$|Exception in thread|failed to start|Initialization failed\. \w+ error")
 
-_KEEP_FRAMES = 160
+_KEEP_FRAMES = 120
 _KEEP_MESSAGE = 80
 
 

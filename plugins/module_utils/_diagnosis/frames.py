@@ -46,13 +46,11 @@ _ENTRIES = (
     ("args", r"(?:server_args|server_args_config_parser|arg_utils|argparse|arg_groups/\w+|arg_groups/\w+/\w+)\.py$", None),
     ("args", r"<string>$", r"__init__"),
     ("launch", r"(?:entrypoints/engine)\.py$", r"(?:_set_envs_and_config|_check_\w+|init_new)"),
-    ("launch", r"(?:entrypoints/engine)\.py$", r"_launch_subprocesses"),
-    ("launch", r"(?:entrypoints/http_server)\.py$", r"launch_server"),
 )
 _COMPILED = tuple((stage, re.compile(path) if path else None, re.compile(function + r"$") if function else None) for stage, path, function in _ENTRIES)
 _ARGS_SOURCE = re.compile(r"prepare_server_args\(|parse_args\(")
 #: Inside these the work of an engine runs whatever library is entered below: deeper frames of other stages do not count.
-_STICKY = {"cuda_graph": ("attention_backend", "memory_pool", "imports", "SERVE", "weights_load"), "SERVE": ("attention_backend", "memory_pool", "weights_load", "imports"),
+_STICKY = {"cuda_graph": ("attention_backend", "memory_pool", "imports", "SERVE", "weights_load"), "SERVE": ("cuda_graph", "warmup", "attention_backend", "memory_pool", "weights_load", "imports"),
            "warmup": ("attention_backend", "memory_pool", "SERVE", "imports")}
 
 

@@ -29,7 +29,7 @@ class Rule:
     the stage is always `stage`. lasting: the fault lasts although the server goes on (it may follow the ready line and need not
     end the server). ends: a matching line outside of an exception ends the launch by itself; else some other sign of an end is
     required, for warnings use the same words. when: function(Match of the rule, context) -> bool. support: expression for further lines worth showing.
-    say: sentence with {named groups} of the pattern. remedies: function(match, context) -> list of remedies. source: who prints
+    say: sentence with {named groups} of the pattern, or a function(match, context) -> sentence. remedies: function(match, context) -> list of remedies. source: who prints
     the text and where. since, until: releases of SGLang that print it, None for all.
     """
 

@@ -20,7 +20,7 @@ _KNOWN = (
         "Free space on that file system, or put the environments elsewhere with option root.",
     ),
     (
-        r"ensurepip is not available|No module named '?(?:ensurepip|venv)",
+        r"ensurepip is not\s+available|No module named '?(?:ensurepip|venv)",
         None,
         "Install the venv package of this Python (Debian and Ubuntu: apt install python3-venv), or uv.",
     ),
@@ -51,7 +51,7 @@ _KNOWN = (
         "This host does not reach the package index: give index_url (a mirror it reaches), wheel_dir (wheels on the target) or a proxy.",
     ),
     (
-        r"ResolutionImpossible|conflicting dependencies",
+        r"ResolutionImpossible|conflicting dependencies|\bdepends? on\b",
         None,
         "The requirements contradict each other: change constraints, or give a complete lock.",
     ),
@@ -81,11 +81,11 @@ def explain(output):
     return last_words(output), None, None
 
 
-def last_words(output, limit=4):
-    """At most ``limit`` meaningful lines as one: pip's ERROR lines, else the last lines that are no progress report."""
+def last_words(output, limit=6):
+    """At most ``limit`` meaningful lines of 300 characters as one: pip's ERROR lines, else the last that report no progress."""
     lines = [" ".join(line.split()) for line in redact(output).splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("ERROR:", "error:", "×", "Error:", "OSError"))]
     if errors and errors[-1].startswith(("error:", "×")):
         errors = lines[lines.index(errors[0]) :]  # uv explains below its first line
     chosen = errors[:limit] if errors else [line for line in lines if not _NOISE.match(line)][-limit:]
-    return " | ".join(line[:300] for line in chosen) or "it said nothing"
+    return " | ".join(line[:300] for line in chosen).rstrip(".") or "it said nothing"

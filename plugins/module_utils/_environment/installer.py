@@ -15,8 +15,8 @@ from .._errors import KproError
 
 # Settings of whoever runs this that would send packages elsewhere; pip.conf, proxies and CA settings stay in force.
 _DROPPED = (
-    "PIP_PREFIX PIP_REQUIRE_VIRTUALENV PIP_ROOT PIP_TARGET PIP_USER PYTHONHOME PYTHONPATH UV_PROJECT_ENVIRONMENT UV_PYTHON UV_SYSTEM_PYTHON "
-    "UV_TARGET VIRTUAL_ENV"
+    "PIP_PREFIX PIP_REQUIRE_VIRTUALENV PIP_ROOT PIP_TARGET PIP_USER PYTHONHOME PYTHONPATH UV_PROJECT_ENVIRONMENT UV_PYTHON "
+    "UV_SYSTEM_PYTHON UV_TARGET VIRTUAL_ENV"
 )
 # Left out too when our options say where packages come from.
 _DROPPED_SOURCES = (

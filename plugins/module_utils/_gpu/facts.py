@@ -8,17 +8,14 @@
 
 from __future__ import annotations
 
-import time
-
 from .._errors import KproError
-from . import binding, kernel_log, nvidia_smi, owners, problems
+from . import binding, kernel_log, nvidia_smi, owners, problems, waiting
 from .devices import Nodes
 from .nvml import NvmlReader
 from .record import Snapshot
 from .selection import select
 
 BACKENDS = ("auto", "nvml", "nvidia_smi")
-_POLL = 0.25  # seconds; memory of a killed process comes back within some 100 ms
 
 
 class _NoReader:
@@ -84,7 +81,8 @@ def gather(backend="auto", python=None, gpus=None, links=False, wait_for_free_mi
             if answer is not None and not snapshot.gpus:
                 break  # the second reader knows no better: the first one's problem stands
             answer = snapshot
-            waited = _wait(reader, snapshot, gpus, wait_for_free_mib, timeout) if snapshot.gpus else None
+            if snapshot.gpus and wait_for_free_mib is not None:
+                waited = waiting.wait(reader, select(snapshot.gpus, gpus), wait_for_free_mib, timeout)
             if waited is not None:
                 answer = snapshot = reader.read(links)
             if snapshot.gpus:
@@ -97,75 +95,15 @@ def _result(snapshot, nodes, gpus, wanted_mib, waited, kmsg):
     snapshot.hints = kernel_log.hints(snapshot, kernel_log.read_ring(kmsg))
     if snapshot.gpus and snapshot.problem is None:
         snapshot.problem = problems.uvm(nodes)
-    chosen = []
     if snapshot.gpus:
-        chosen = snapshot.gpus = select(snapshot.gpus, gpus)
+        snapshot.gpus = select(snapshot.gpus, gpus)
     facts = snapshot.as_dict()
     facts["kernel_driver_version"] = nodes.kernel_version
     facts["waited"] = None
     if wanted_mib is None:
         return facts
-    if not chosen:
-        raise KproError(f"wait_for_free_mib: there is no GPU to wait for. {_because(snapshot)}", gpu_memory=facts)
-    missing = [gpu for gpu in chosen if gpu.available_mib < wanted_mib]
-    facts["waited"] = {"wanted_mib": wanted_mib, "satisfied": not missing, "seconds": round(waited or 0.0, 2)}
-    if missing:
-        sentences = [_shortage(gpu, nodes.container) for gpu in missing]
-        raise KproError(
-            f"wait_for_free_mib: {wanted_mib} MiB wanted on each GPU, not there after {waited or 0.0:.0f} s. " + " ".join(sentences),
-            gpu_memory=facts,
-        )
+    failure = waiting.failure(snapshot, wanted_mib, waited, nodes.container)
+    facts["waited"] = {"wanted_mib": wanted_mib, "satisfied": failure is None, "seconds": round(waited or 0.0, 2)}
+    if failure is not None:
+        raise KproError(failure, gpu_memory=facts)
     return facts
-
-
-def _because(snapshot):
-    return f"{snapshot.problem.text} {snapshot.problem.remedy}" if snapshot.problem else "The machine has none."
-
-
-def _wait(reader, snapshot, names, wanted_mib, timeout):
-    """Seconds waited until each chosen card has ``wanted_mib`` free, or the time was over; None when there was nothing to wait for."""
-    if wanted_mib is None:
-        return None
-    chosen = select(snapshot.gpus, names)
-    for gpu in chosen:
-        if gpu.total_mib is not None and wanted_mib > gpu.total_mib - (gpu.reserved_mib or 0):
-            raise KproError(
-                f"wait_for_free_mib: {wanted_mib} MiB can never be free on GPU {gpu.index}, which has {gpu.total_mib} MiB"
-                f" ({gpu.reserved_mib or 0} of them reserved by the driver).",
-                gpu_memory=owners.resolve(snapshot).as_dict(),
-            )
-    if all(gpu.available_mib >= wanted_mib for gpu in chosen):
-        return None
-    indexes = {gpu.index for gpu in chosen}
-    mig = any(gpu.mig_enabled for gpu in chosen)
-    begin = time.monotonic()
-    while True:
-        waited = time.monotonic() - begin
-        if waited >= timeout:
-            return waited
-        time.sleep(min(_POLL, timeout - waited))
-        told = [(gpu.index, gpu.available_mib) for gpu in reader.read().gpus] if mig else reader.memory()
-        free = {index: mib or 0 for index, mib in told or [] if index in indexes}
-        if set(free) == indexes and min(free.values()) >= wanted_mib:
-            return time.monotonic() - begin
-
-
-def _shortage(gpu, in_guest):
-    """One sentence: what is free, and who holds the rest."""
-    holders = [_holder(process) for process in sorted(gpu.processes, key=lambda process: -(process.used_mib or 0))]
-    # a few hundred MiB belong to no process on any driver: only more than that is worth naming
-    if gpu.unowned_mib is not None and gpu.unowned_mib > 1024:
-        place = "from outside this guest" if in_guest else "by no process that can be seen"
-        holders.append(f"{gpu.unowned_mib} MiB held {place}" + (" (ask the node)" if in_guest else ""))
-    held = "; ".join(holders) if holders else "no process that can be seen"
-    return f"GPU {gpu.index} ({gpu.uuid}) has {gpu.free_mib} of {gpu.total_mib} MiB free, held by: {held}."
-
-
-def _holder(process):
-    where = [f"pid {process.pid}"]
-    if process.unit:
-        where.append(f"unit {process.unit}")
-    if process.vmid is not None:
-        where.append(f"guest {process.vmid}")
-    used = "an unknown amount" if process.used_mib is None else f"{process.used_mib} MiB"
-    return f"{process.name or 'a process'} ({', '.join(where)}) {used}"

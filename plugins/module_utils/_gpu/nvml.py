@@ -87,7 +87,13 @@ class NvmlReader:
             return None
 
     def _problem(self, error):
-        return problems.from_code(getattr(error, "value", problems.UNKNOWN), str(error), self._nodes)
+        code = getattr(error, "value", problems.UNKNOWN)
+        evidence = str(error)
+        if code == problems.LIB_RM_VERSION_MISMATCH:
+            library = _text(self._ask("nvmlSystemGetNVMLVersion"))  # answers although the initialisation failed
+            if library:
+                evidence += f" NVML library version: {library}."
+        return problems.from_code(code, evidence, self._nodes)
 
     def _ask(self, name, *arguments):
         """The answer of one NVML function, or None when card, driver or binding do not have it."""

@@ -35,7 +35,7 @@ class XmlReport:
 
 def parse(data):
     """XmlReport of the bytes that ``nvidia-smi -q -x`` printed; None when that is no such report (a failure, an older form)."""
-    import xml.etree.ElementTree as ElementTree
+    from xml.etree import ElementTree
 
     try:
         # bytes with an encoding that lies (process names are bytes) must not lose the report

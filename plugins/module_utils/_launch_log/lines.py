@@ -45,10 +45,11 @@ class Line:
     number: counts line feeds from 1. text: without colours and control characters. offset: of the first byte of the line in
     the file. rank: ``TP0`` and the like, or None. time: as printed, or None. body: the program's own words, wrappers off.
     ident: who wrote it into the journal (``kernel``, ``systemd``, …) or None. progress: a progress bar. stamped: SGLang's
-    own log format.
+    own log format. repeat: how many lines this one stands for (reading a large log passes over runs of lines of work as usual);
+    work: how many of them show work on requests.
     """
 
-    __slots__ = ("number", "text", "offset", "rank", "time", "body", "ident", "progress", "stamped")
+    __slots__ = ("number", "text", "offset", "rank", "time", "body", "ident", "progress", "stamped", "repeat", "work")
 
     def __init__(self, number, text, offset=0):
         self.number = number
@@ -58,6 +59,8 @@ class Line:
         self.time = None
         self.ident = None
         self.stamped = False
+        self.repeat = 1
+        self.work = 0
         self.body = self._unwrap(text)
         self.progress = bool(_PROGRESS.search(text)) if "[" in text and "/" in text else False
 

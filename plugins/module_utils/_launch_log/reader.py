@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from .lines import parse
 
@@ -16,6 +17,12 @@ from .lines import parse
 CHUNK = 1 << 20
 #: A line longer than this many bytes is cut there and read on as another piece of the same line.
 LINE_LIMIT = 1 << 18
+#: Bytes read at a time where runs of usual lines are passed over: each piece leaves at least one line to look at.
+SKIP_CHUNK = 1 << 18
+#: Three or more lines of work as usual: batches of the scheduler, requests answered with 2xx.
+_USUAL = re.compile(
+    rb"(?:\[\d{4}-[^\]\n]{14,60}\] (?:Decode batch|Prefill batch|INFO:     [\d.:]+ - \"[A-Z]+ [^\"\n]*\" 2\d\d )[^\n\r\x1b]*\n){3,}"
+)
 
 
 class LogFollower:
@@ -103,13 +110,15 @@ class Source:
     """A log that can be read more than once: bytes, or a file by its path. ``size`` in bytes."""
 
     def __init__(self, data):
+        self.path = None
         if isinstance(data, (bytes, bytearray, memoryview)):
             import io
 
             self._stream = io.BytesIO(bytes(data))
             self.size = len(data)
         else:
-            self._stream = open(os.fspath(data), "rb", buffering=0)
+            self.path = os.fspath(data)
+            self._stream = open(self.path, "rb", buffering=0)
             self.size = os.fstat(self._stream.fileno()).st_size
 
     def __enter__(self):
@@ -140,14 +149,29 @@ class Source:
             yield start, data
             start += len(data)
 
-    def lines(self, start=0, end=None, number=1):
-        """Lines of the log from a byte offset on, whose first line has this number."""
+    def lines(self, start=0, end=None, number=1, skip=False):
+        """Lines of the log from a byte offset on, whose first line has this number.
+
+        skip: pass over runs of lines that show work as usual (batches, answered requests); the last line of a run stands for it.
+        """
         pending, begin = b"", start
-        for offset, chunk in self.chunks(start, end):
+        for offset, chunk in self.chunks(start, end, SKIP_CHUNK if skip else CHUNK):
             data = pending + chunk
             begin = offset - len(pending)
-            position = 0
+            position = heeded = 0
             while True:
+                if skip and position >= heeded:
+                    run = _USUAL.match(data, position)
+                    if run is not None:
+                        stop = run.end()
+                        if _telling(data, position, stop):
+                            heeded = stop
+                        else:
+                            line, count = _last_of_run(data, position, stop, number, begin)
+                            yield line
+                            number += count
+                            position = stop
+                            continue
                 stop = data.find(b"\n", position)
                 if stop < 0:
                     break
@@ -162,3 +186,18 @@ class Source:
         if pending:
             for line in parse(number, pending, begin):
                 yield line
+
+
+def _telling(data, start, stop):
+    """Whether a run of usual lines says something after all: a draft of which no token is accepted."""
+    return data.find(b"accept len: 1.0", start, stop) >= 0
+
+
+def _last_of_run(data, start, stop, number, begin):
+    """(Line that stands for the run data[start:stop], count of its lines)."""
+    count = data.count(b"\n", start, stop)
+    last = data.rfind(b"\n", start, stop - 1) + 1 if count > 1 else start
+    line = parse(number + count - 1, data[last:stop - 1], begin + last)[-1]
+    line.repeat = count
+    line.work = data.count(b" Decode b", start, stop) + data.count(b'"POST /', start, stop)
+    return line, count

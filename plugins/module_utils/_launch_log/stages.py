@@ -22,6 +22,8 @@ _CAPACITY = re.compile(
 )
 #: uvicorn's own bind (asyncio: "error while attempting to bind on address"), and the same from a plain socket of the front end.
 _BIND = re.compile(r"\[Errno 98\] error while attempting to bind on address|ERROR: +\[Errno 98\]|error while attempting to bind on address .*in use")
+#: Only programs that say their own version count, not packages that a warning names.
+_VERSION = re.compile(r"(?:LLM engine \(v|vLLM API server version |sglang[ =]+(?:version )?v?)(\d+\.\d+\.\d+[\w.+]*)")
 _BAR = re.compile(r"(?P<what>[A-Za-z][^:|%]*?)(?: \([^)]*\))?: +(?P<percent>\d+)%.*?(?P<done>\d+)/(?P<all>\d+) \[")
 
 
@@ -53,6 +55,7 @@ class StageTracker:
         self.work_line = None
         self.front_end = False
         self.engine = None
+        self.version = None
         self.marked = False
         self.started_at = None
         self._began = None
@@ -69,7 +72,7 @@ class StageTracker:
         self._tick(line, now)
         if line.progress:
             self._bar(line)
-        if "server_args=" in body and is_server_args(body):
+        if body.startswith("server_args=") and is_server_args(body):
             self.server_args = parse_server_args(body)
             self.server_args_line = line
             self.engine = "sglang"
@@ -88,8 +91,12 @@ class StageTracker:
                 self.marked = True
                 if self.stage != "shutdown":
                     self._enter("serving", line)
-        elif "vllm" in body and self.engine is None:
+        elif self.engine is None and "vllm" in body.lower():
             self.engine = "vllm"
+        if self.version is None and "ersion" in body and not body.startswith("server_args="):
+            found = _VERSION.search(body)
+            if found:
+                self.version = found.group(1)
         self.figures.feed(line)
 
     def _marked(self, stage, line):

@@ -115,9 +115,9 @@ def _entry_fault(entry):
     if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str):
         return "has no dtype"
     offsets, shape = entry.get("data_offsets"), entry.get("shape")
-    if not isinstance(offsets, list) or len(offsets) != 2 or not all(type(number) is int and number >= 0 for number in offsets):
+    if not isinstance(offsets, list) or len(offsets) != 2 or not all(_is_size(number) for number in offsets):
         return "has no sane data_offsets"
-    if not isinstance(shape, list) or not all(type(number) is int and number >= 0 for number in shape):
+    if not isinstance(shape, list) or not all(_is_size(number) for number in shape):
         return "has no sane shape"
     begin, end = offsets
     if end < begin:
@@ -130,3 +130,7 @@ def _entry_fault(entry):
     if (bits + 7) // 8 != end - begin:
         return f"has {end - begin} bytes, but {entry['dtype']} {shape} needs {(bits + 7) // 8}"
     return None
+
+
+def _is_size(number):
+    return isinstance(number, int) and not isinstance(number, bool) and number >= 0

@@ -42,7 +42,7 @@ _PATTERNS = (
     ("not_permitted", r"Sorry, user \S+ (?:is not allowed to execute|may not run sudo).*"),
     ("not_permitted", r"sudo: .* must be owned by uid 0 and have the setuid bit set"),
     ("pct_missing", r"(?:.*: )?(?:\S*/)?(?:pct|lxc-attach|perl): (?:command )?not found"),
-    ("pct_missing", r"(?:.*: )?\S*/(?:pct|lxc-attach|perl)'?: No such file or directory"),
+    ("pct_missing", r"(?:.*: )?['\u2018]?(?:\S*/)?(?:pct|lxc-attach|perl)['\u2019]?: No such file or directory"),
     ("pct_missing", r"sudo: unable to execute \S*/(?:pct|lxc-attach): No such file or directory"),
     ("sudo_missing", r"(?:.*: )?(?:\S*/)?sudo: (?:(?:command )?not found|No such file or directory)"),
     ("cluster_unavailable", r"ipcc_send_rec\[\d+\] failed: .*"),

@@ -29,12 +29,15 @@ _ASIDE = re.compile(r"^(pct [a-z-]+ <vmid>|WARN: |Task finished with \d+ warning
 _ELSEWHERE = re.compile(r"^CT \d+ already exists on node '", re.M)
 
 
-def own_words(done, lines=4):
-    """The last telling lines of what a command printed (stderr, else stdout), joined for a sentence."""
+def own_words(done):
+    """The telling lines of what a command printed (stderr, else stdout), joined for a sentence: the first two and the last two.
+
+    lxc-start names the cause first and the consequences after it; most others end with what matters.
+    """
     for text in (said(done.stderr), done.out):
         told = [line.strip() for line in text.splitlines() if line.strip() and not _ASIDE.match(line)]
         if told:
-            return " / ".join(told[-lines:])
+            return " / ".join(told if len(told) <= 4 else told[:2] + ["…"] + told[-2:])
     return f"exit status {done.rc} without a word"
 
 

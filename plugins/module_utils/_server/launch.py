@@ -18,7 +18,7 @@ from .._supervise.process import ProcessWatch
 from . import diagnose, ends, files, records
 from .observed import owns_port
 from .status import Status
-from .watch import DIED, PORT_TAKEN, READY, STUCK, TIMEOUT, LaunchWatch, Outcome
+from .watch import DIED, PORT_TAKEN, READY, STUCK, TIMEOUT, LaunchWatch
 
 
 class LaunchFailed(KproError):
@@ -125,7 +125,7 @@ class Launch:
             "pid": self.pid,
             "state": state,
             "stage": outcome.tracker.stage,
-            "stages": records.stages(outcome.tracker.history, outcome.seconds),
+            "stages": records.stages(outcome),
             "seconds": round(outcome.seconds, 2),
             "capacity": from_server_info(outcome.info, outcome.tracker.capacity) if outcome.info else None,
             "output_check": _verdict(answers),
@@ -139,13 +139,6 @@ def _verdict(answers):
         return None
     faults = [answer for answer in answers if answer["fault"]]
     return {"ok": not faults, "answers": answers}
-
-
-def never_started(layout, state):
-    """Outcome of a unit that was gone before it could be watched."""
-    from .._launch_log.stages import StageTracker
-
-    return Outcome(DIED, f"the unit {layout.unit} ended at once ({state.result})", StageTracker(), None, 0.0, 0.0)
 
 
 def first_launch_drop_in(systemd, present):

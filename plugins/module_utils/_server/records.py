@@ -15,15 +15,15 @@ from .._launch_log.redact import redact_all
 from . import files
 
 
-def stages(history, total):
-    """[{name, seconds}] from the tracker's (stage, seconds since the start): how long each stage took."""
+def stages(outcome):
+    """[{name, seconds}] of a watched launch, in order: how long each stage took, the silent start (imports) counted to the first."""
+    history = outcome.tracker.history
     if not history:
         return []
-    result = []
-    for index, (name, begin) in enumerate(history):
-        end = history[index + 1][1] if index + 1 < len(history) else max(total, begin)
-        result.append({"name": name, "seconds": round(max(0.0, end - begin), 2)})
-    return result
+    begins = [0.0, *(begin + outcome.silent_start for _name, begin in history[1:]), outcome.seconds]
+    return [
+        {"name": name, "seconds": round(max(0.0, end - begin), 2)} for (name, _begin), begin, end in zip(history, begins, begins[1:])
+    ]
 
 
 def write_launch(layout, launch_id, desired, outcome, extra, secrets):
@@ -37,8 +37,8 @@ def write_launch(layout, launch_id, desired, outcome, extra, secrets):
         "python": desired.options.python,
         "model_fingerprint": desired.fingerprint,
         "log": layout.log(launch_id),
-        "stages": stages(outcome.tracker.history, outcome.seconds) if outcome else [],
-        "seconds": round(outcome.seconds, 2) if outcome else None,
+        "stages": stages(outcome),
+        "seconds": round(outcome.seconds, 2),
         **extra,
     }
     files.write_json(layout.launch_record(launch_id), redact_all(record, secrets))

@@ -23,15 +23,19 @@ READY, DIED, PORT_TAKEN, STUCK, TIMEOUT = "ready", "died", "port_taken", "stuck"
 
 
 class Outcome:
-    """kind: one of the constants above. detail: one sentence. tracker, info (parsed /server_info), seconds since the start."""
+    """kind: one of the constants above. detail: one sentence. tracker; info: parsed /server_info or None.
 
-    def __init__(self, kind, detail, tracker, info, seconds, quiet_for):
+    seconds: from the start to the end of the watch. silent_start: seconds until the first line. quiet_for: seconds since the last one.
+    """
+
+    def __init__(self, kind, detail, tracker, info, seconds, quiet_for, silent_start=0.0):
         self.kind = kind
         self.detail = detail
         self.tracker = tracker
         self.info = info
         self.seconds = seconds
         self.quiet_for = quiet_for
+        self.silent_start = silent_start
 
 
 class LaunchWatch:
@@ -55,6 +59,7 @@ class LaunchWatch:
         self.info = None
         self._told = None
         self._bytes = 0
+        self._first = None
         self._missing = "nothing yet"
         # --log-level warning hides the ready line: then the port's owner has to stand in for it.
         self._prints_ready = str(options.args.get("log-level", "info")).lower() not in _QUIET_LEVELS
@@ -83,6 +88,8 @@ class LaunchWatch:
         now = self.clock()
         for line in lines:
             self.tracker.feed(line, now)
+        if lines and self._first is None:
+            self._first = now - self.began
         if self.follower.offset != self._bytes:
             self._bytes = self.follower.offset
             self.moved = now
@@ -123,4 +130,4 @@ class LaunchWatch:
 
     def _end(self, kind, detail):
         now = self.clock()
-        return Outcome(kind, detail, self.tracker, self.info, now - self.began, now - self.moved)
+        return Outcome(kind, detail, self.tracker, self.info, now - self.began, now - self.moved, self._first or 0.0)

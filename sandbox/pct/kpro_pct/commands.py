@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 from . import guest_options
 from .property_string import Key
 
@@ -13,7 +15,7 @@ TEXT = Key()
 
 
 def check_vmid(value):
-    return None if 100 <= int(value) <= 999999999 else "invalid format - value does not look like a valid VM ID"
+    return None if re.fullmatch(r"[1-9]\d{2,8}", value, re.ASCII) else "invalid format - value does not look like a valid VM ID"
 
 
 VMID = Key("integer", check=check_vmid)

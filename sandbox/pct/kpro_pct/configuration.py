@@ -10,7 +10,6 @@ this format is lost at the next writing.
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 from . import guest_options
@@ -90,6 +89,8 @@ def decode_text(text):
 
 def parse(text, vmid):
     """Return (Configuration, complaints): complaints are lines for stderr, each with its line feed."""
+    import hashlib
+
     config, complaints = Configuration(), []
     config.digest = hashlib.sha1(text.encode("utf-8", "surrogateescape")).hexdigest()
     section = config

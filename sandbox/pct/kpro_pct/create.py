@@ -132,8 +132,10 @@ def prepare(root, config, vmid, owner, password, keys):
 
 def set_password(root, password, owner):
     answer = subprocess.run(
-        ["openssl", "passwd", "-6", "-stdin"], input=password + "\n", capture_output=True, text=True, env=runtime.ENVIRONMENT, check=True
+        ["openssl", "passwd", "-6", "-stdin"], input=password + "\n", capture_output=True, text=True, env=runtime.ENVIRONMENT, check=False
     )
+    if answer.returncode:
+        raise PctError(f"unable to set the password - {answer.stderr.strip()}")
     text, state = guest_files.read(root, "etc/shadow"), os.stat(f"{root}/etc/shadow")
     guest_files.put(root, "etc/shadow", re.sub(r"(?m)^root:[^:]*:", lambda _match: f"root:{answer.stdout.strip()}:", text), owner, 0o640)
     os.chown(f"{root}/etc/shadow", state.st_uid, state.st_gid)

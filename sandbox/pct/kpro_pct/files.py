@@ -48,13 +48,14 @@ def pull(vmid, path, destination, perms=None, user=None, group=None):
 
 
 def in_guest(vmid, work):
-    """Run ``work`` in a child that has entered the guest's namespaces; its complaints go to stderr, its exit code nowhere."""
+    """Run ``work`` in a child that has entered the guest's namespaces; its complaints go to stderr, its exit code nowhere.
+
+    Nothing can be imported any more where the guest's files are seen, so ``work`` imports nothing.
+    """
     pid = runtime.init_pid(vmid)
     spaces = [(os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC), flag)
               for kind, flag in (("user", CLONE_NEWUSER), ("mnt", hotplug.CLONE_NEWNS))
               if kind == "mnt" or os.readlink(f"/proc/{pid}/ns/user") != os.readlink("/proc/self/ns/user")]
-    import encodings.idna  # noqa: F401  (nothing can be imported once the child sees the guest's files)
-
     child = os.fork()
     if child == 0:
         try:

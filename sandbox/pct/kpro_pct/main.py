@@ -21,6 +21,7 @@ from .shell_text import decode_argument, locale_charset, original_environment, o
 
 def main(argv):
     """Run ``pct`` and end the process."""
+    restore_signals()
     environment = original_environment()
     charset, complaint = locale_charset(environment)
     if complaint:
@@ -30,11 +31,20 @@ def main(argv):
     except PctError as error:
         warn(error.text)
         code = error.rc
-    except BrokenPipeError:
-        code = 141
+    except OSError as error:
+        warn(str(error))
+        code = error.errno or DIED
     except KeyboardInterrupt:
         code = 130
     leave(code)
+
+
+def restore_signals():
+    """Python ignores these two for itself, and what is ignored stays so in lxc-attach and in the guest's command."""
+    import _signal
+
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(number, _signal.SIG_DFL)
 
 
 def leave(code):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from . import change, devices, guest_files, guest_options, hooks, lxc_config, node, property_string, runtime, storage
+from . import change, devices, guest_files, hooks, lxc_config, mount_points, node, runtime
 from .errors import PctError
 from .shell_text import warn
 
@@ -40,8 +40,7 @@ def start_locked(vmid, config, debug=0):
     change.apply_pending(vmid, config)
     for _index, device in devices.parsed(config):
         devices.check(device.get("path", ""))
-    lxc_config.check_startable(vmid, config)
-    root = storage.volume_path(property_string.values(config.get("rootfs", ""), guest_options.VOLUME).get("volume", ""))
+    root = lxc_config.root_folder(vmid, config)
     if not os.path.isdir(root):
         raise PctError(f"unable to activate storage - directory '{root}' does not exist\nstartup for container '{vmid}' failed")
     lxc_config.write(vmid, config)
@@ -49,7 +48,8 @@ def start_locked(vmid, config, debug=0):
     devices.create_copies(vmid, config, owner)
     guest_files.write_all(root, config, vmid, owner)
     hooks.run(vmid, config, "pre-start", must_succeed=True)
-    boot(vmid, debug)
+    with mount_points.staged(vmid, config):
+        boot(vmid, debug)
     hooks.run(vmid, config, "post-start")
 
 

@@ -9,7 +9,6 @@ A guest runs when its monitor listens on the abstract command socket, which belo
 from __future__ import annotations
 
 import os
-import subprocess
 
 from . import node
 from .shell_text import PATH
@@ -25,6 +24,8 @@ def is_running(vmid):
 
 def tool(*argv, **options):
     """Run a program with a clean environment; text mode, both streams captured, no descriptor but the three inherited."""
+    import subprocess
+
     options = dict(options, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
     return subprocess.run(argv, env=ENVIRONMENT, check=False, **options)
 

@@ -32,6 +32,23 @@ NEW = {
 }
 
 
+SSH = f"-i {settings.STATE}/id_ed25519 -o UserKnownHostsFile={settings.STATE}/known_hosts -o IdentitiesOnly=yes"
+NODE = {
+    "ansible_host": settings.UPLINK_NODE,
+    "ansible_user": "root",
+    "ansible_ssh_common_args": SSH,
+    "ansible_python_interpreter": "/usr/bin/python3",
+}
+
+
+def ansible(*words):
+    """Run one of Ansible's programs, with this checkout's collection and no configuration file."""
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "ANSIBLE_NOCOLOR": "1"}
+    environment.pop("ANSIBLE_CONFIG", None)
+    command = [sys.executable, "-m", "ansible", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment, cwd="/", check=False)
+
+
 class Guest:
     """Calls the module for the guest and looks at what it did."""
 
@@ -40,14 +57,9 @@ class Guest:
 
     def __call__(self, check=False, failed=False, **options):
         """Run the module; returns its result (with the warnings that Ansible printed), which failed exactly when ``failed``."""
-        ssh = f"-i {settings.STATE}/id_ed25519 -o UserKnownHostsFile={settings.STATE}/known_hosts -o IdentitiesOnly=yes"
-        variables = {"ansible_host": settings.UPLINK_NODE, "ansible_user": "root", "ansible_ssh_common_args": ssh}
-        variables["ansible_python_interpreter"] = "/usr/bin/python3"
-        command = [sys.executable, "-m", "ansible", "adhoc", "all", "-i", "node,", "-m", "kpro.sglang.proxmox_guest"]
-        command += ["-a", json.dumps({"vmid": VMID, **options}), "-e", json.dumps(variables)] + ["--diff"] + ["--check"] * check
-        environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "ANSIBLE_NOCOLOR": "1"}
-        environment.pop("ANSIBLE_CONFIG", None)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment, cwd="/", check=False)
+        command = ["adhoc", "all", "-i", "node,", "-m", "kpro.sglang.proxmox_guest"]
+        command += ["-a", json.dumps({"vmid": VMID, **options}), "-e", json.dumps(NODE)] + ["--diff"] + ["--check"] * check
+        done = ansible(*command)
         start = re.search(r"^node \| [A-Z!]+ => ", done.stdout, re.M)
         assert start, (done.stdout, done.stderr)
         result = json.JSONDecoder().raw_decode(done.stdout[start.end() :])[0]
@@ -85,6 +97,47 @@ def test_check_mode_shows_a_guest_that_does_not_exist(guest):
     assert result["changed"] and result["guest"]["exists"] is False and result["guest"]["python"] is None
     assert "+memory: 512\n" in result["printed"] and "\n-memory" not in result["printed"]
     assert guest.conf() == ""
+
+
+PLAY = """
+- hosts: sglang
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_role:
+        name: kpro.sglang.proxmox_guest
+    - ansible.builtin.debug:
+        msg: "{{ inventory_hostname }} unreachable={{ _proxmox_guest_unreachable_in_check }}"
+"""
+
+
+@pytest.fixture
+def role(tmp_path):
+    """Run the role for the guest, and for a plain host that has no node; returns the finished program."""
+    plain = {"ansible_connection": "local", "ansible_python_interpreter": "/nonexistent"}
+    guest = {"proxmox_node": "the-node", "proxmox_vmid": VMID, "ansible_connection": "local", "ansible_python_interpreter": "/nonexistent"}
+
+    def play(*words, **variables):
+        hosts = {"guest_1": {**guest, **variables}, "plain": plain}
+        groups = {"nodes": {"hosts": {"the-node": NODE}}, "sglang": {"hosts": hosts}}
+        (tmp_path / "hosts.json").write_text(json.dumps({"all": {"children": groups}}))
+        (tmp_path / "play.yml").write_text(PLAY)
+        return ansible("playbook", "-i", str(tmp_path / "hosts.json"), str(tmp_path / "play.yml"), *words)
+
+    return play
+
+
+def test_role_shows_a_guest_that_does_not_exist(guest, role):
+    done = role("--check", "--diff", proxmox_guest_ostemplate=TEMPLATE, proxmox_guest_memory_mib=512)
+    assert done.returncode == 0, done.stdout
+    assert "guest_1 unreachable=True" in done.stdout and "plain unreachable=False" in done.stdout
+    assert "+hostname: guest-1\n" in done.stdout and "+features: nesting=1\n" in done.stdout and guest.conf() == ""
+
+
+def test_role_fails_with_a_sentence(role):
+    done = role()
+    assert done.returncode == 2 and "without ostemplate it cannot be created" in done.stdout
+    assert "plain unreachable=False" in done.stdout, "the other host goes on"
+    assert "set proxmox_vmid" in role(proxmox_vmid=0).stdout
 
 
 def test_create_and_start(guest):
@@ -144,11 +197,11 @@ def test_taking_a_device_away_needs_a_restart(guest):
 
 
 def test_raw_lines(guest):
-    result = guest(raw_lxc=["lxc.prlimit.nofile: 65536"])
+    result = guest(raw_lxc=["lxc.prlimit.nofile: 4096"])
     assert any("lxc.prlimit.nofile" in reason for reason in result["guest"]["restart_needed"])
     text = guest.conf()
-    assert text.index("lxc.prlimit.nofile: 65536") < text.index("[pve:pending]")
-    again = guest(raw_lxc=["lxc.prlimit.nofile: 65536"])
+    assert text.index("lxc.prlimit.nofile: 4096") < text.index("[pve:pending]")
+    again = guest(raw_lxc=["lxc.prlimit.nofile: 4096"])
     assert again["changed"] is False and any("lxc.prlimit.nofile" in reason for reason in again["guest"]["restart_needed"])
 
 
@@ -164,8 +217,8 @@ def test_restart_when_it_is_allowed(guest):
     assert result["changed"] and result["guest"]["restarted"] and result["guest"]["restart_needed"] == []
     text = guest.conf()
     assert "pve:pending" not in text and "features: nesting=1" in text and "dev0:" not in text
-    assert guest.inside("test -c /dev/nvidia0; ulimit -n; cut -d' ' -f1 /proc/1/comm").split()[-1] == "systemd"
-    assert "65536" in guest.inside("grep 'open files' /proc/1/limits")
+    assert guest.inside("test -c /dev/nvidia0; test ! -e /dev/nvidiactl; cat /proc/1/comm") == "systemd"
+    assert "4096" in guest.inside("grep 'open files' /proc/1/limits")
     assert guest(restart="when_needed")["changed"] is False
 
 
@@ -189,6 +242,14 @@ def test_python_is_brought(guest):
     assert result["guest"]["python_installed"] and result["guest"]["python"] == "/usr/bin/python3"
     assert guest.inside("python3 -c 'import apt; print(1)'") == "1"
     assert guest(bootstrap_python=True)["changed"] is False
+
+
+def test_role_adopts_the_guest(guest, role):
+    before = guest.conf()
+    done = role()
+    assert done.returncode == 0 and re.search(r"guest_1 +: ok=\d+ +changed=0", done.stdout), done.stdout
+    assert "guest_1 unreachable=False" in role("--check").stdout
+    assert guest.conf() == before
 
 
 def test_locked_guest_is_refused(guest):

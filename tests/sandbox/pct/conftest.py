@@ -58,12 +58,16 @@ class Guests:
                 text = text.replace(place.format(case), place.format(number))
         return text.replace("nodes/pve1/", f"nodes/{self.name}/")
 
+    def template(self):
+        """Volume id of the node's first template."""
+        script = "ls /var/lib/vz/template/cache | grep -E 'tar[.](zst|xz|gz)$' | head -n 1"
+        return "local:vztmpl/" + self.sh(script).stdout.decode().strip()
+
     def make(self):
-        template = self.sh("ls /var/lib/vz/template/cache | grep -E 'tar[.](zst|xz|gz)$' | head -n 1").stdout.decode().strip()
         for case in (100, 101, 104, 105):
             vmid = str(self.numbers[case])
             options = ["--hostname", f"case{case}", "--memory", "512", "--features", "nesting=1"]
-            done = self.pct("create", vmid, f"local:vztmpl/{template}", *options, cwd="/")
+            done = self.pct("create", vmid, self.template(), *options, cwd="/")
             assert done.returncode == 0, done.stderr
             if case != 101:
                 done = self.pct("start", vmid, cwd="/")
@@ -80,6 +84,15 @@ class Guests:
             self.node.run(["sh", "-c", 'lxc-unfreeze -n "$1"; pct unlock "$1"; pct destroy "$1" --force 1', "sh", str(vmid)])
         script = 'rm -rf "$1"; cd /etc/pve/nodes; rm -f "$2/lxc/$3.conf"; rmdir -p "$2/lxc"; pct list'
         self.node.run(["sh", "-c", script, "sh", WORK, OTHER_NODE, str(self.numbers[103])])
+
+
+@pytest.fixture(scope="module")
+def plain_node(node):
+    """The node without the guests of the cases."""
+    guests = Guests(node)
+    guests.sh('mkdir -p "$1"', WORK)
+    yield guests
+    guests.sh('rm -rf "$1"', WORK)
 
 
 @pytest.fixture(scope="module")

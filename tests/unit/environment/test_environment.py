@@ -22,15 +22,40 @@ LOCK = ["sglang==0.5.17", "dep==1.0"]
 DIGEST = hashlib.sha256(b"dep==1.0\nsglang==0.5.17\n").hexdigest()
 
 
+UV = """#!{python}
+import json, os, subprocess, sys
+words = sys.argv[1:]
+with open({calls!r}, "a") as calls:
+    calls.write(json.dumps([words, dict(os.environ)]) + "\\n")
+if words[0] == "venv":
+    sys.exit(subprocess.call([words[words.index("--python") + 1], "-m", "venv", "--without-pip", words[-1]]))
+if "--no-index" not in words:
+    words += ["--no-index", "--find-links", {wheels!r}]
+sys.exit(subprocess.call([{python!r}, "-m", "pip", "--python", words[3], "install", "--no-compile", *words[4:]]))
+"""
+
+
 @pytest.fixture
-def options(tmp_path, wheels):
-    """Options of the module for an offline installation by pip below tmp_path."""
+def uv_calls(tmp_path, wheels, monkeypatch):
+    """A stand-in for uv on the PATH that notes its words and settings and lets venv and pip do the work; the file of notes."""
+    calls = tmp_path / "calls"
+    program = tmp_path / "bin" / "uv"
+    program.parent.mkdir()
+    program.write_text(UV.format(python=sys.executable, calls=str(calls), wheels=str(wheels)))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    return calls
+
+
+@pytest.fixture
+def options(tmp_path, wheels, uv_calls):
+    """Options of the module for an offline installation below tmp_path, by the stand-in for uv (a pip of its own costs seconds)."""
     return {
         "root": str(tmp_path / "venvs"),
         "version": "0.5.17",
         "lock": LOCK,
         "wheel_dir": str(wheels),
-        "installer": "pip",
+        "installer": "uv",
         "python": sys.executable,
         "min_free_gib": 0.01,
         "timeout": 300,
@@ -55,6 +80,7 @@ def no_build(monkeypatch):
 def test_install_and_do_nothing_the_second_time(run_module, options):
     previous = os.umask(0o077)
     try:
+        options["installer"] = "pip"
         result = run_module(sglang_environment, options, diff=True)
     finally:
         os.umask(previous)
@@ -86,7 +112,7 @@ def test_check_mode_says_what_it_would_do(run_module, options):
     assert result["changed"] and result["msg"].startswith("Would install")
     assert not os.path.exists(options["root"])
     environment = result["environment"]
-    assert environment["path"].endswith(DIGEST[:12]) and environment["installer"] == "pip"
+    assert environment["path"].endswith(DIGEST[:12]) and environment["installer"] == "uv"
     assert environment["python_version"] is environment["packages_count"] is environment["created"] is None
     assert "dep==1.0" in result["diff"]["after"]
 
@@ -167,23 +193,7 @@ def test_a_wheel_without_the_server(run_module, options, tmp_path):
     assert result["failed"] and "launch_server.py" in result["msg"]
 
 
-def test_uv_gets_the_credentials_by_environment(run_module, options, tmp_path, monkeypatch):
-    """A stand-in for uv that notes its words and settings and lets venv and pip do the work."""
-    uv = tmp_path / "bin" / "uv"
-    uv.parent.mkdir()
-    uv.write_text(
-        f"#!{sys.executable}\n"
-        "import json, os, subprocess, sys\n"
-        f"with open({str(tmp_path / 'calls')!r}, 'a') as calls:\n"
-        "    calls.write(json.dumps([sys.argv[1:], dict(os.environ)]) + '\\n')\n"
-        "words = sys.argv[1:]\n"
-        "if words[0] == 'venv':\n"
-        "    sys.exit(subprocess.call([words[words.index('--python') + 1], '-m', 'venv', words[-1]]))\n"
-        f"rest = words[4:] + ['--no-index', '--find-links', {options['wheel_dir']!r}]\n"
-        "sys.exit(subprocess.call([words[3], '-m', 'pip', 'install', '--no-compile', *rest]))\n"
-    )
-    uv.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{uv.parent}:{os.environ['PATH']}")
+def test_uv_gets_the_credentials_by_environment(run_module, options, uv_calls, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "/nonexistent")
     del options["wheel_dir"]
     options.update(
@@ -192,7 +202,7 @@ def test_uv_gets_the_credentials_by_environment(run_module, options, tmp_path, m
     result = run_module(sglang_environment, options)
     assert not result["failed"], result
     assert result["environment"]["installer"] == "uv" and result["changed"]
-    calls = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
+    calls = [json.loads(line) for line in uv_calls.read_text().splitlines()]
     assert [words[0] for words, _env in calls] == ["venv", "pip"]
     for words, env in calls:
         assert not any("w0rd" in word or "tok@" in word for word in words)
@@ -203,8 +213,9 @@ def test_uv_gets_the_credentials_by_environment(run_module, options, tmp_path, m
 
 def test_an_unreachable_index_is_named_without_its_password(run_module, options, monkeypatch):
     del options["wheel_dir"]
-    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("PIP_RETRIES", "1")
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    options["installer"] = "pip"
     options["index_url"] = "http://robot:geheim99@127.0.0.1:9/simple"
     result = run_module(sglang_environment, options)
     assert result["failed"] and "does not reach the package index" in result["msg"], result
@@ -244,7 +255,8 @@ def test_disk_space(run_module, options):
     ],
 )
 def test_wrong_options(run_module, options, no_build, monkeypatch, change, word):
-    monkeypatch.setattr("shutil.which", lambda name, path=None: None)
+    if change == {"installer": "uv"}:
+        monkeypatch.setattr("shutil.which", lambda name, path=None: None)
     result = run_module(sglang_environment, {**options, **change})
     assert result["failed"] and word in result["msg"], result
 

@@ -20,7 +20,8 @@ ERROR: Could not find a version that satisfies the requirement sglang==0.5.23 (f
 ERROR: No matching distribution found for sglang==0.5.23
 """
 PIP_NETWORK = """WARNING: Retrying (Retry(total=0, connect=None)) after connection broken by
-'NewConnectionError('<urllib3.connection.HTTPSConnection object at 0x7f>: Failed to establish a new connection: [Errno -3] Temporary failure in name resolution')': /simple/sglang/
+'NewConnectionError('<urllib3.connection.HTTPSConnection object at 0x7f>:
+Failed to establish a new connection: [Errno -3] Temporary failure in name resolution')': /simple/sglang/
 ERROR: Could not find a version that satisfies the requirement sglang==0.5.17 (from versions: none)
 ERROR: No matching distribution found for sglang==0.5.17
 """
@@ -28,6 +29,10 @@ UV_MISSING = """Using Python 3.11.2 environment at: /opt/sglang/venvs/x
   × No solution found when resolving dependencies:
   ╰─▶ Because torch was not found in the provided package locations and you require torch==2.13.0, we can conclude that your requirements
       are unsatisfiable.
+"""
+UV_CONFLICT = """error: No solution found when resolving dependencies
+  cause: Because only dep==1.0 is available and all versions of sglang depend on dep<1, we can conclude that all versions of sglang
+         cannot be used.
 """
 UV_HASH = """  × Failed to download `dep==1.0`
   ╰─▶ Hash mismatch for `dep==1.0`
@@ -46,6 +51,7 @@ package using the following command.
         (PIP_PYTHON, "sglang==0.5.23", "option python", None),
         (PIP_NETWORK, "sglang==0.5.17", "does not reach the package index", None),
         (UV_MISSING, "torch was not found in the provided package locations", "wheel_dir", None),
+        (UV_CONFLICT, "all versions of sglang depend on dep<1", "contradict each other", None),
         (UV_HASH, "Hash mismatch for `dep==1.0`", "differs from the hash", None),
         (DISK, "No space left on device", "root", "disk_full"),
         (VENV, "python3-venv", "apt install python3-venv", None),

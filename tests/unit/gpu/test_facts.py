@@ -55,8 +55,8 @@ def gather(monkeypatch, nodes):
         naps.append(seconds)
         clock[0] += seconds
 
-    monkeypatch.setattr(facts.time, "sleep", sleep)
-    monkeypatch.setattr(facts.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(facts.waiting.time, "sleep", sleep)
+    monkeypatch.setattr(facts.waiting.time, "monotonic", lambda: clock[0])
 
     def call(*readers, here=None, **options):
         monkeypatch.setattr(facts, "readers", lambda backend, python, nodes: list(readers))
@@ -121,7 +121,7 @@ def test_more_than_there_is_fails_at_once(gather):
     with pytest.raises(KproError) as caught:
         gather(Reader("nvml", 900), wait_for_free_mib=1001)
     assert "1001 MiB can never be free on GPU 0, which has 1000 MiB" in caught.value.message
-    assert caught.value.result["gpu_memory"]["gpus"][0]["index"] == 0
+    assert caught.value.result["gpu_memory"]["waited"] == {"wanted_mib": 1001, "satisfied": False, "seconds": 0.0}
     assert gather.naps == []
 
 

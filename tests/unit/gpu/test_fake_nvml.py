@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -141,6 +142,14 @@ def test_memory_of_a_holder_comes_back_when_it_is_killed(fake_gpu):
         holder.wait()
         holder.stdout.close()
     assert fake_gpu.smi("--query-gpu=memory.used", "--format=csv,noheader,nounits").stdout == "0\n0\n"
+
+
+def test_what_is_built_here_runs_in_older_guests(gpu_build):
+    for name in ("libnvidia-ml.so.1", "nvidia-smi"):
+        done = subprocess.run(["readelf", "-W", "--dyn-syms", str(gpu_build / name)], capture_output=True, text=True, check=True)
+        versions = {tuple(map(int, found)) for found in re.findall(r"@GLIBC_([0-9]+)\.([0-9]+)", done.stdout)}
+        assert versions
+        assert max(versions) <= (2, 34), "Debian 12 has glibc 2.36, Ubuntu 22.04 has 2.35"
 
 
 def test_library_needs_only_the_c_library(gpu_build):

@@ -197,8 +197,10 @@ def test_failures_of_init(nodes, code, cause):
 def test_mismatch_names_the_version_to_install(nodes):
     version = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (builder@host)  \n"
     here = nodes("nvidiactl", files={"proc/driver/nvidia/version": version})
-    problem = ask(stand_in(nvmlInit=failing(18)), here).problem
+    problem = ask(stand_in(nvmlInit=failing(18), nvmlSystemGetNVMLVersion=lambda: "12.575.51.03"), here).problem
     assert "580.159.04" in problem.text
+    assert problem.evidence == "NVML error 18 NVML library version: 12.575.51.03."
+    assert ask(stand_in(nvmlInit=failing(18)), here).problem.evidence == "NVML error 18"
 
 
 def test_library_missing_where_no_device_is_either(nodes):

@@ -543,6 +543,11 @@ def test_wrong_option_fails_before_anything_is_run(node, guest):
     assert "memory_mib" in guest(memory_mib=1)["msg"] and node.calls == []
 
 
+def test_long_complaints_keep_their_beginning_and_their_end():
+    done = Completed(["pct"], 255, b"", b"".join(b"line %d\n" % number for number in range(9)), False, False, 0.0)
+    assert guest_pct.own_words(done) == "line 0 / line 1 / … / line 7 / line 8"
+
+
 def test_noise_is_no_failure_and_explains_none():
     noisy = b"perl: warning: Setting locale failed.\nvm 129 - unable to parse value of 'foo' - unknown setting 'foo'\n"
     noisy += b"CT is locked (backup)\n"

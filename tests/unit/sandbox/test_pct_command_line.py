@@ -13,6 +13,9 @@ def parameters(name, *words, charset="utf-8"):
     return main.read_parameters(commands.COMMANDS[name], arguments, charset)
 
 
+EXEC = "pct exec <vmid> [<extra-args>] [OPTIONS]\n"
+
+
 def refusal(name, *words):
     with pytest.raises(errors.UsageError) as caught:
         parameters(name, *words)
@@ -28,11 +31,10 @@ def test_exec():
 @pytest.mark.parametrize(
     ("name", "words", "text"),
     [
-        ("exec", ["--keep-env", "100", "--", "env"], "400 unable to parse boolean option\npct exec <vmid> [<extra-args>] [OPTIONS]\n"),
-        ("exec", ["abc"], "400 Parameter verification failed.\nvmid: type check ('integer') failed - got 'abc'\npct exec <vmid> [<extra-args>] [OPTIONS]\n"),
-        ("exec", ["5"], "400 Parameter verification failed.\nvmid: invalid format - value does not look like a valid VM ID\n"
-         "pct exec <vmid> [<extra-args>] [OPTIONS]\n"),
-        ("exec", [], "400 not enough arguments\npct exec <vmid> [<extra-args>] [OPTIONS]\n"),
+        ("exec", ["--keep-env", "100", "--", "env"], "400 unable to parse boolean option\n" + EXEC),
+        ("exec", ["abc"], "400 Parameter verification failed.\nvmid: type check ('integer') failed - got 'abc'\n" + EXEC),
+        ("exec", ["5"], "400 Parameter verification failed.\nvmid: invalid format - value does not look like a valid VM ID\n" + EXEC),
+        ("exec", [], "400 not enough arguments\n" + EXEC),
         ("create", ["100"], "400 not enough arguments\npct create <vmid> <ostemplate> [OPTIONS]\n"),
         ("unlock", ["100", "x"], "400 too many arguments\npct unlock <vmid>\n"),
         ("set", ["100", "--memory", "32G"], "400 Parameter verification failed.\nmemory: type check ('integer') failed - got '32G'\n"
@@ -45,10 +47,10 @@ def test_refusals(name, words, text):
 
 def test_beginnings_of_commands():
     assert main.find_command(["exe"]) == "exec"
-    with pytest.raises(errors.PctError, match="^ERROR: unknown command 'pct exex'\n") as caught:
+    with pytest.raises(errors.PctError, match=r"^ERROR: unknown command 'pct exex'\n") as caught:
         main.find_command(["exex"])
     assert caught.value.rc == 255
-    with pytest.raises(errors.PctError, match="^ERROR: unknown command 'pct s'\n"):
+    with pytest.raises(errors.PctError, match=r"^ERROR: unknown command 'pct s'\n"):
         main.find_command(["s"])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from kpro_pct import cgroup, configuration, guest_files, lxc_config
+from kpro_pct import cgroup, configuration, guest_files, lxc_config, mount_points
 
 
 def config(*lines):
@@ -45,7 +45,8 @@ def test_a_link_in_the_guest_is_not_followed(tmp_path):
 
 
 def test_resolver_options():
-    assert guest_files.resolver(config("nameserver: 1.1.1.1 9.9.9.9", "searchdomain: lab")) == "search lab\nnameserver 1.1.1.1\nnameserver 9.9.9.9\n"
+    guest = config("nameserver: 1.1.1.1 9.9.9.9", "searchdomain: lab")
+    assert guest_files.resolver(guest) == "search lab\nnameserver 1.1.1.1\nnameserver 9.9.9.9\n"
 
 
 @pytest.mark.parametrize(("program", "given"), [(None, True), ("sbin/ifup", False)])
@@ -58,13 +59,16 @@ def test_lxc_sets_the_address_only_without_ifupdown(tmp_path, program, given):
 
 
 def test_mount_entries():
-    lines = lxc_config.mounts(config("mp1: /srv/a b,mp=/models,ro=1,mountoptions=noatime", "mp0: /x,mp=/y"))
-    assert lines == ["lxc.mount.entry = /x y none bind,create=dir 0 0", "lxc.mount.entry = /srv/a\\040b models none bind,create=dir,ro,noatime 0 0"]
+    lines = mount_points.lines(129, config("mp10: /srv/a b,mp=/the models,ro=1,mountoptions=noatime", "mp9: /x,mp=/y"))
+    assert lines == [
+        "lxc.mount.entry = /var/lib/lxc/129/mounts/mp9 y none bind,create=dir 0 0",
+        "lxc.mount.entry = /var/lib/lxc/129/mounts/mp10 the\\040models none bind,create=dir,ro,noatime 0 0",
+    ]
 
 
 def test_missing_mount_sources_are_named(tmp_path):
     guest = config(f"mp0: {tmp_path},mp=/a", f"mp1: {tmp_path}/none,mp=/b")
-    assert lxc_config.missing_sources(guest) == f"directory '{tmp_path}/none' does not exist\n"
+    assert mount_points.missing_sources(guest) == f"directory '{tmp_path}/none' does not exist\n"
 
 
 def test_cpuset_by_hand_wins():

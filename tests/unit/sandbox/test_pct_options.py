@@ -22,7 +22,7 @@ from kpro_pct import change, guest_options, property_string
         ("net0", "name=eth0,ip=10.0.0.300/24",
          "invalid format - format error\nnet0.ip: invalid format - value does not look like a valid ipv4 network configuration"),
         ("mp0", "/models", "invalid format - format error\nmp0.mp: property is missing and it is not optional"),
-        ("mp0", "/models,mp=/a/../b", "invalid format - format error\nmp0.mp: invalid format - /a/../b contains illegal character sequences"),
+        ("mp0", "/a,mp=/a/../b", "invalid format - format error\nmp0.mp: invalid format - /a/../b contains illegal character sequences"),
         ("hostname", "a_b", "invalid format - value does not look like a valid DNS name"),
         ("mp0", "/a,mp=/b,mp=/c", "invalid format - duplicate key in comma-separated list property: mp"),
     ],
@@ -34,9 +34,15 @@ def test_refused(name, value, reason):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("dev255", "path=/dev/nvidia-caps/nvidia-cap1,mode=0444,uid=0,gid=44,deny-write=1"), ("net31", "name=eth0,ip=dhcp"), ("mp255", "local:8,mp=/d"),
-        ("mp0", "/srv/models,mp=/models,ro=1,backup=0,mountoptions=noatime;nosuid"), ("features", "nesting=1,mount=nfs;cifs"), ("hostname", "a.b-c.d"),
-        ("tags", "sglang;gpu"), ("rootfs", "local:8"), ("onboot", "yes"),
+        ("dev255", "path=/dev/nvidia-caps/nvidia-cap1,mode=0444,uid=0,gid=44,deny-write=1"),
+        ("net31", "name=eth0,ip=dhcp"),
+        ("mp255", "local:8,mp=/d"),
+        ("mp0", "/srv/models,mp=/models,ro=1,backup=0,mountoptions=noatime;nosuid"),
+        ("features", "nesting=1,mount=nfs;cifs"),
+        ("hostname", "a.b-c.d"),
+        ("tags", "sglang;gpu"),
+        ("rootfs", "local:8"),
+        ("onboot", "yes"),
     ],
 )
 def test_accepted(name, value):

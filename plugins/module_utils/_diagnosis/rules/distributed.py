@@ -32,5 +32,6 @@ RULES = (
          r"pair\.cc:\d+\] (?:Connection closed by peer|(?:Read|Write) (?:error|timeout)|Connection reset|Broken pipe)|Connection closed by peer \[|remote process exited or there was a network error|"
          r"ncclRemoteError|(?:recvValue|sendBytes|recvBytes|sendValue) failed|TCPStore.*(?:was closed|reset by peer|Broken pipe)|Socket closed by remote|"
          r"[Gg]loo.*(?:Connection (?:closed|reset) by peer|Application timeout)|NCCL WARN .*[Cc]onnection (?:closed|reset) by", scope=ANY, weight=WEAK, strength=6, stage="distributed_init",
+         when=lambda match, context: not context.saw("scheduler-exit-9") and not context.saw("native") and not context.saw("oom-kill-kernel"),
          say="The connection to another rank or node broke; the first failure is in that peer's log.", source="gloo, NCCL, torch TCPStore"),
 )

@@ -47,13 +47,23 @@ def _speculative_without_draft(match, context):
     return "speculative" in " ".join(path for path, _unused, _unused2 in match.block.frames) and (no_draft or "draft" in deep)
 
 
+def _refused_value(match, context):
+    """Name the option and the value, as argparse does."""
+    groups = match.groups
+    if groups.get("flag2"):
+        return "Options that SGLang needs are missing: %s." % groups["flag2"].strip()[:120]
+    value = re.search(r"invalid (?:choice|\w+ value): ('[^']*'|\S+)", match.line.body)
+    flag = (groups.get("flag") or "an option").strip().split("/")[0]
+    return "SGLang does not accept %s for %s." % ("the value " + value.group(1)[:80] if value else "what was given", flag)
+
+
 RULES = (
     # --- command line
     Rule("unknown-flag", "unknown_argument", r"error: unrecognized arguments: (?P<what>.+)|error: ambiguous option: (?P<flag>\S+) could match", scope=ANY, ends=True, strength=9, stage="args", fixed=True,
-         remedies=fix.unknown_flag, say="The installed SGLang does not know an option of the command line.", source="argparse"),
+         remedies=fix.unknown_flag, say="The installed SGLang does not know what stands in its command line: {what}{flag}.", source="argparse"),
     Rule("bad-value", "invalid_argument_value",
-         r"error: argument (?P<flag>[^:]+): (?P<what>(?:invalid|expected|ignored explicit|not allowed|must|should).*)|error: the following arguments are required: (?P<flag2>.+)|: error: (?:one of the arguments|argument )",
-         scope=ANY, ends=True, strength=8, stage="args", fixed=True, remedies=fix.bad_value, say="An option has a value that SGLang does not accept.", source="argparse"),
+         r"error: argument (?P<flag>[^:]+): (?P<what>(?:invalid|expected|ignored explicit|not allowed|must|should).*)|error: the following arguments are required: (?P<flag2>.+)|: error: one of the arguments",
+         scope=ANY, ends=True, strength=8, stage="args", fixed=True, remedies=fix.bad_value, say=_refused_value, source="argparse"),
     Rule("config-file", "invalid_argument_value", r"Config file (?:must|not found)|Multiple config files specified|No config file specified after|Unsupported config option", strength=7, stage="args", fixed=True,
          say="The configuration file of the command line cannot be used.", source="server_args_config_parser.py"),
     Rule("context-length", "context_length_exceeds_model", r"User-specified (?:context_length|max_model_len) \((?P<asked>\d+)\) is greater than the derived \w+ \(?(?:\w+=)?(?P<derived>\d+)?", strength=8, stage="tokenizer",
@@ -87,7 +97,7 @@ RULES = (
          unless=r"[Qq]uantiz|FP4|fp8e4|distributed backend|transformers backend|Transformers implementation|grammar|gloo|nccl", strength=5, stage="attention_backend", stages=("args", "attention_backend", "cuda_graph"),
          remedies=fix.attention_backend, say="The chosen backend refuses to run on this GPU, model or data type.", source="layers/attention/attention_registry.py, arg_groups/attention_hook.py"),
     Rule("refused-argument", "invalid_argument_value", r"^(?:AssertionError|ValueError|NotImplementedError|RuntimeError|argparse\.ArgumentTypeError|KeyError|TypeError|FileNotFoundError|ImportError|json\.decoder\.JSONDecodeError)\b",
-         when=_is_stage("args"), strength=1, stage="args", confidence=0.75, remedies=fix.refused, say="SGLang refuses the combination or value of its arguments.", source="server_args.py, arg_groups/"),
+         unless=r"scheduler died|Initialization failed", when=_is_stage("args"), strength=1, weight=WEAK, stage="args", confidence=0.75, remedies=fix.refused, say="SGLang refuses the combination or value of its arguments.", source="server_args.py, arg_groups/"),
     Rule("device-ordinal", "invalid_device_ordinal", r"invalid device ordinal|cudaErrorInvalidDevice\b|Invalid device id|device >= 0 && device < num_gpus|base_gpu_id must be", strength=6, stage="distributed_init",
          remedies=fix.device_ordinal, say="A GPU index beyond the visible GPUs is selected.", source="CUDA runtime"),
     Rule("lora", "lora_load_failed",
@@ -96,8 +106,10 @@ RULES = (
          source="lora/, arg_groups/lora_hook.py"),
     # --- configuration, tokenizer, hub
     Rule("remote-code", "trust_remote_code_required",
-         r"[Pp]lease pass the argument `?trust_remote_code=True|contains custom code which must be executed|requires you to execute the (?:configuration|modeling|tokenizer|processor)? ?file|set the option `?trust_remote_code=True", strength=8, stage="tokenizer",
+         r"[Pp]lease pass the argument `?trust_remote_code=True|requires you to execute the (?:configuration|modeling|tokenizer|processor)? ?file|set the option `?trust_remote_code=True", strength=8, stage="tokenizer",
          support=None, remedies=fix.remote_code, say="The model ships its own Python code and SGLang refuses to run it without --trust-remote-code.", source="transformers dynamic_module_utils.py"),
+    Rule("remote-code-first-line", "trust_remote_code_required", r"contains custom code which must be executed", strength=7, stage="tokenizer", remedies=fix.remote_code,
+         say="The model ships its own Python code and SGLang refuses to run it without --trust-remote-code.", source="transformers dynamic_module_utils.py"),
     Rule("type-newer", "transformers_too_old", r"model type [`'\"](?P<type>[\w.-]+)[`'\"] but Transformers does not recognize", strength=7, stage="tokenizer", when=_known_type,
          say="The installed transformers does not know the model type {type}, newer ones do.", remedies=fix.newer_sglang, source="transformers configuration_auto.py"),
     Rule("type-unknown", "unsupported_arch", r"model type [`'\"](?P<type>[\w.-]+)[`'\"] but Transformers does not recognize", strength=6, stage="tokenizer", when=lambda match, context: not _known_type(match, context), confidence=0.65,
@@ -130,6 +142,8 @@ RULES = (
          r"[Tt]okenizer[^\n]*(?:is not a valid|could not|cannot be|corrupt)", strength=6, stage="tokenizer", remedies=fix.tokenizer, say="The tokenizer or processor files cannot be read or built.", source="transformers, tokenizers"),
     Rule("tokenizer-frames", "tokenizer_failed", r"^(?:Exception|ValueError|TypeError|KeyError|OSError|RuntimeError|AttributeError|IndexError|json\.decoder\.JSONDecodeError|UnicodeDecodeError|ImportError)\b", strength=2, stage="tokenizer",
          when=lambda match, context: _IN_TOKENIZER(match, context) and match.stage == "tokenizer", confidence=0.7, remedies=fix.tokenizer, say="The tokenizer or processor files cannot be read or built.", source="transformers, tokenizers"),
+    Rule("tokenizer-unreadable", "tokenizer_failed", r"_fix_v5_\w+: (?:unexpected error|failed to)|[Ff]ailed to (?:read|parse|load) (?:the )?(?:tokenizer|tokenizer_config)\b", scope=LOG, weight=WEAK, strength=4, stage="tokenizer",
+         fixed=True, confidence=0.7, remedies=fix.tokenizer, say="The tokenizer's files could not be read, and the launch failed on the tokens it then made.", source="utils/hf_transformers/tokenizer.py"),
     Rule("rope", "rope_scaling_misconfigured", r"(?:rope_(?:scaling|parameters|theta|type)|[Rr]o[Pp][Ee] (?:scaling|parameter|type)|rope scaling|RoPE|`rope)[^\n]*|json[_-]model[_-]override[_-]args[^\n]*", strength=6, stage="tokenizer",
          unless=r"context_length|does not recognize|[Uu]nrecognized keys", remedies=fix.rope, say="The rope settings of the model configuration or of its override are invalid.", source="transformers modeling_rope_utils.py, layers/rotary_embedding"),
     Rule("dtype", "dtype_unsupported_by_gpu", r"[Bb][Ff]loat16 is (?:only|not) supported|bfloat16[^\n]*(?:compute capability|not supported on|requires (?:SM|sm|compute))|does not support bfloat16", strength=7, stage="weights_load",

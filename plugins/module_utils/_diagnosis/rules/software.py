@@ -29,7 +29,7 @@ def _in_frames(pattern):
     return lambda match, context: match.block is not None and any(compiled.search(path + " " + function) for path, function, _unused in match.block.frames)
 
 
-_IN_MAMBA_CACHE = _in_frames(r"mamba_radix_cache|unified_radix_cache|mamba_component|hybrid\w*cache|hi_mamba|himamba")
+_IN_MAMBA_CACHE = _in_frames(r"/(?:mamba_radix_cache|unified_radix_cache|mamba_component|hybrid\w*cache|hi_mamba\w*|himamba\w*)\.py ")
 _IN_MAMBA_INIT = _in_frames(r"mamba_radix_cache\S* __init__|unified_radix_cache\S* __init__")
 
 
