@@ -26,6 +26,8 @@ attributes:
       - For a guest that does not exist, the diff shows the configuration that would be written, without what only the template and
         Proxmox itself decide (C(arch), C(ostype), hardware addresses).
       - A running guest is looked at with a script that only reads.
+      - Whether a new device reaches a running guest without a restart depends on the release of Proxmox VE; check mode assumes that it
+        does not.
   diff_mode:
     support: full
     description: Returns the guest's configuration file before and after.
@@ -387,7 +389,7 @@ MOUNTPOINT = {
     "idmap": {"type": "str"},
     "mount_options": {"type": "list", "elements": "str"},
 }
-# What may be given for a new guest only.
+# What may be given for a new guest only, too.
 INITIAL = {
     "hostname": {"type": "str"},
     "cores": {"type": "int"},
@@ -406,23 +408,13 @@ INITIAL = {
 def main():
     module = AnsibleModule(
         argument_spec={
+            **INITIAL,
             "vmid": {"type": "int", "required": True},
             "state": {"type": "str", "choices": ["present", "started", "stopped"], "default": "present"},
-            "hostname": {"type": "str"},
             "ostemplate": {"type": "str"},
             "storage": {"type": "str"},
             "rootfs_gib": {"type": "int"},
-            "cores": {"type": "int"},
-            "memory_mib": {"type": "int"},
-            "swap_mib": {"type": "int"},
-            "net": {"type": "list", "elements": "raw"},
-            "nameserver": {"type": "str"},
-            "searchdomain": {"type": "str"},
-            "features": {"type": "list", "elements": "str"},
             "unprivileged": {"type": "bool"},
-            "onboot": {"type": "bool"},
-            "tags": {"type": "list", "elements": "str"},
-            "description": {"type": "str"},
             "devices": {"type": "list", "elements": "raw"},
             "mountpoints": {"type": "list", "elements": "dict", "options": MOUNTPOINT},
             "raw_lxc": {"type": "list", "elements": "str"},

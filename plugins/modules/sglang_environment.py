@@ -22,6 +22,7 @@ attributes:
   check_mode:
     description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
+    details: What an installation would lack (wheels, an interpreter, space) is a warning then, since an earlier task may bring it.
   diff_mode:
     description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: full
@@ -48,7 +49,7 @@ options:
       - Every package of the environment, pinned as C(name==version), SGLang included; hashes (C(--hash=sha256:...)) may follow.
         Blank lines and comments are left out.
       - With a lock nothing is resolved, and exactly these packages are installed.
-      - Without it C(sglang==version) is installed with the dependencies that the installer chooses.
+      - Without it, or with an empty list, C(sglang==version) is installed with the dependencies that the installer chooses.
     type: list
     elements: str
   constraints:
@@ -233,7 +234,7 @@ def main():
             "min_free_gib": {"type": "float", "default": 4},
             "timeout": {"type": "int", "default": 3600},
         },
-        mutually_exclusive=[("lock", "constraints"), ("wheel_dir", "index_url"), ("wheel_dir", "extra_index_urls")],
+        mutually_exclusive=[("wheel_dir", "index_url"), ("wheel_dir", "extra_index_urls")],
         supports_check_mode=True,
     )
     params = module.params
@@ -247,6 +248,8 @@ def main():
         result = run_state(params, source, module.check_mode)
     except KproError as error:
         module.fail_json(msg=error.message, **error.result)
+    for note in result.pop("notes", []):
+        module.warn(note)
     if not module._diff:
         result.pop("diff", None)
     module.exit_json(**result)

@@ -12,7 +12,7 @@ version_added: 0.1.0
 description:
   - Looks at a model directory (or one GGUF file) on the target and says whether a SGLang server can load it. SGLang can come up and
     answer nonsense with a missing shard, and it notices a truncated one only after minutes.
-  - Only names, sizes and headers are read, never tensor data, so that a model of hundreds of GiB takes well under a second.
+  - Only names, sizes and headers are read, never tensor data, so that hundreds of GiB take a second or two.
   - Finds missing, empty, truncated and padded files, Git LFS pointers and error pages saved under the name of a file, an index and
     shards that do not belong together, damaged JSON, a missing tokenizer, and permissions that keep the user of the service out.
 author:
@@ -37,6 +37,7 @@ options:
       - The user that the server runs as. Mode bits and ACLs of every directory above the model and of every file that is read are
         checked for this user, symbolic links followed.
       - Without it only the user that runs the module counts, which is usually root and may read everything.
+      - A user that does not exist is an error, and a warning in check mode, where the task that makes it has not run.
     type: str
   tokenizer:
     description:
@@ -178,6 +179,7 @@ model:
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kpro.sglang.plugins.module_utils._errors import KproError
+from ansible_collections.kpro.sglang.plugins.module_utils._model.access import NoSuchUser
 from ansible_collections.kpro.sglang.plugins.module_utils._model.inspection import inspect, summary
 
 
@@ -194,7 +196,13 @@ def main():
     )
     params = module.params
     try:
-        model = inspect(params["path"], params["user"], params["tokenizer"], params["tokenizer_path"])
+        try:
+            model = inspect(params["path"], params["user"], params["tokenizer"], params["tokenizer_path"])
+        except NoSuchUser as error:
+            if not module.check_mode:
+                raise
+            module.warn(f"{error.message}; permissions were not checked for it")  # a task that was only checked would have made it
+            model = inspect(params["path"], None, params["tokenizer"], params["tokenizer_path"])
     except KproError as error:
         module.fail_json(msg=error.message, **error.result)
     if params["fail"] and not model["complete"]:

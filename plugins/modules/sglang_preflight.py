@@ -227,6 +227,12 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kpro.sglang.plugins.module_utils._errors import KproError
 from ansible_collections.kpro.sglang.plugins.module_utils._preflight.preflight import check_host
+from ansible_collections.kpro.sglang.plugins.module_utils._sglang.arguments import is_secret_name
+
+
+def hide_secrets(args):
+    """Arguments with the values under secret names replaced: such names are refused, and their values are needed for nothing."""
+    return {key: "***" if isinstance(key, str) and is_secret_name(key) else value for key, value in args.items()} if args else args
 
 
 def main():
@@ -258,6 +264,8 @@ def main():
     )
     params = dict(module.params)
     fail = params.pop("fail")
+    for entry in params["servers"]:  # the parameters come back as `invocation`; a refused secret must not
+        entry["args"] = hide_secrets(entry["args"])
     if params["require_gpu"] and params["gpu_memory"] is None:
         module.fail_json(
             msg="require_gpu is true, and gpu_memory is not given; pass ansible_facts.gpu_memory of kpro.sglang.gpu_memory_facts"

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from .._errors import KproError
-from .._launch_log.launches import all_launches, last_launch
+from .._launch_log.launches import LastLaunch, all_launches
 from .._launch_log.reader import Source
 from . import state
 from .causes import CAUSES
@@ -72,19 +72,29 @@ def _diagnose(source, launch, facts, secrets):
             return assemble(Finding("unreadable_log", "launch", "The file holds data that are no text log.", confidence=0.95), None, facts, 0, None, secrets)
         if launch == "all":
             places = all_launches(source)
-            results = [_one(source, place, len(places), facts if place is places[-1] else _past(place), secrets) for place in places]
+            results = [_one(source, place, len(places), facts if place is places[-1] else _past(), secrets) for place in places]
             result = results[-1]
             result["history"] = [
-                {"index": place.index, "line": place.number, "started_at": item["launch"]["started_at"], "verdict": item["verdict"], "cause": item["cause"], "stage": item["stage"],
-                 "summary": item["summary"]} for place, item in zip(places, results)]
+                {"index": place.index, "line": place.number, "started_at": item["launch"]["started_at"], "verdict": item["verdict"],
+                 "cause": item["cause"], "stage": item["stage"], "summary": item["summary"]} for place, item in zip(places, results)]
             return result
-        place, count = last_launch(source)
-        return _one(source, place, count, facts, secrets)
+        return _last(source, facts, secrets)
 
 
-def _past(place):
+def _past():
     """Of a launch that was followed by another one it is known that it ended."""
     return {"process_alive": False}
+
+
+def _last(source, facts, secrets):
+    last, scans = LastLaunch(source), [Scan()]
+
+    def restart():
+        scans[0] = Scan()
+
+    for line in last.lines(restart, LARGE):
+        scans[0].feed(line)
+    return _conclude(source, last.place, last.count, scans[0], facts, secrets)
 
 
 def _one(source, place, count, facts, secrets):
@@ -92,11 +102,14 @@ def _one(source, place, count, facts, secrets):
     large = (place.end if place.end is not None else source.size) - place.offset > LARGE
     for line in source.lines(place.offset, place.end, place.number, skip=large):
         scan.feed(line)
+    return _conclude(source, place, count, scan, facts, secrets)
+
+
+def _conclude(source, place, count, scan, facts, secrets):
     if scan.text_lines == 0:
         return assemble(state.nothing_written(facts), scan, facts, count, place, secrets)
     context = Context(scan, facts)
-    finding = choose(scan, context)
-    finding = state.weigh(finding, scan, context)
+    finding = state.weigh(choose(scan, context), scan, context)
     if finding.rule is not None and finding.rule.support is not None and len(finding.evidence) < 2:
         _support(finding, source, place)
     return assemble(finding, scan, facts, count, place, secrets)
@@ -108,7 +121,7 @@ def _support(finding, source, place):
     if end - place.offset > 32 << 20:
         return
     pattern, first = finding.rule.support, finding.evidence[0] if finding.evidence else None
-    for line in source.lines(place.offset, place.end, place.number):
+    for line in source.lines(place.offset, place.end, place.number, skip=end - place.offset > LARGE):
         if pattern.search(line.body) and (first is None or line.text != first.text) and not line.body.startswith("server_args="):
             finding.evidence.append(line)
             return

@@ -43,6 +43,10 @@ _HYBRID = re.compile(
     r"type=(?:Qwen3_5|Qwen3Next|NemotronH|FalconH1|GraniteMoeHybrid|KimiLinear|Lfm2|Bamba|Jamba|Zamba|JetNemotron|BailingMoe\w*Linear|MiniMax\w*Text|Plamo2)", re.I)
 _STOP_ASKED = re.compile(r"SIGTERM received\.|Gracefully exiting|(?:INFO: +)?Shutting down|Received (?:signal )?SIG(?:TERM|INT)|\[shutdown\] |Received exit signal")
 _KEEP = 4
+#: Lines that differ only in their digits from one that no rule matched need no second look; where the digits decide, they do.
+_DIGITS = re.compile(r"\d+")
+_NUMBERED = re.compile(r"rrno|rror|xit|Xid|signal|status|clients")
+_SHAPES = 4096
 
 
 class Accept:
@@ -100,7 +104,7 @@ class Scan:
         self._reader = BlockReader()
         self._usage = False
         self._last_work = {}
-        self._marks = 0
+        self._dull = set()
         self._rules = {scope: [rule for rule in rules if rule.scope in (scope, ANY)] for scope in (ERROR, LOG)}
 
     def feed(self, line):
@@ -116,7 +120,7 @@ class Scan:
         if self.first is None:
             self.first = line
         if line.time is not None:
-            self._time = seconds(line.time) or self._time
+            self._time = line.time
         tracker = self.tracker
         ready = tracker.ready
         tracker.feed(line)
@@ -159,7 +163,7 @@ class Scan:
         if not self.captured and body.startswith("Capture ") and " end" in body:
             self.captured = True
         if _P2P.search(body) and "NCCL" in body:
-            self.p2p_index, self.p2p_time = self.index, self._time
+            self.p2p_index, self.p2p_time = self.index, seconds(self._time)
             if self.p2p is None or "via P2P" in body:
                 self.p2p = line
         if line.progress or body.startswith(_NOISE) or _QUOTE.match(body) or _ADVICE.match(body) or kind == "header":
@@ -169,7 +173,11 @@ class Scan:
         self._signs(line, body)
         if REQUEST.match(body):
             return
-        self._match(line, LOG, None)
+        shape = _DIGITS.sub("", body)
+        if shape in self._dull:
+            return
+        if not self._match(line, LOG, None) and len(self._dull) < _SHAPES and not _NUMBERED.search(body):
+            self._dull.add(shape)
 
     def _signs(self, line, body):
         if ECHO.match(body) and len(self.echoes) < 12:
@@ -194,17 +202,20 @@ class Scan:
             self.refused_lines.append(line)
 
     def _match(self, line, scope, block):
-        body = line.body
+        """Note the rules that match a line; whether any did."""
+        body, matched = line.body, False
         for rule in self._rules[scope]:
             found = rule.pattern.search(body)
             if found is None or (rule.unless is not None and rule.unless.search(body)):
                 continue
+            matched = True
             self._last_work[rule.name] = self.work
             known = self.matches.setdefault(rule.name, [])
             if len(known) < _KEEP:
                 known.append(Match(rule, line, found, block, self.index, self))
             else:
                 known[-1] = Match(rule, line, found, block, self.index, self)
+        return matched
 
     def last_work(self, rule_name):
         """Requests worked on before the last match of a rule."""

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 import shutil
@@ -24,6 +25,7 @@ from .probe import probe, shortcoming
 from .redact import redact
 
 _OUTPUT_LIMIT = 8 << 20
+_TEMPORARY = ".kpro-tmp-"
 
 
 class Builder:
@@ -44,12 +46,14 @@ class Builder:
 
     def build(self):
         """Make the environment and return (marker, Probe). What was there is removed first, and what was made when it fails."""
-        previous = os.umask(0o022)  # the service user reads everything and writes nothing
+        root = os.path.dirname(self.path)
         temporary = None
         try:
-            os.makedirs(os.path.dirname(self.path), exist_ok=True)
             remove_tree(self.path)
-            temporary = tempfile.mkdtemp(prefix=".kpro-tmp-", dir=os.path.dirname(self.path))
+            for name in os.listdir(root):
+                if name.startswith(_TEMPORARY):  # of a run that was killed: only one works here at a time
+                    remove_tree(os.path.join(root, name))
+            temporary = tempfile.mkdtemp(prefix=_TEMPORARY, dir=root)
             self.env = child_environment(self.source, temporary)
             try:
                 return self._build(temporary)
@@ -61,7 +65,6 @@ class Builder:
         finally:
             if temporary:
                 shutil.rmtree(temporary, ignore_errors=True)
-            os.umask(previous)
 
     def _build(self, temporary):
         self._run(create_command(self.uv, self.python, self.path), "Making the virtual environment")
@@ -129,6 +132,16 @@ class Builder:
                 cause=cause,
                 installer_output=output[-4000:],
             )
+
+
+@contextlib.contextmanager
+def readable_by_all():
+    """What is made inside is readable by the service user and writable by the owner alone, whatever umask this process has."""
+    previous = os.umask(0o022)
+    try:
+        yield
+    finally:
+        os.umask(previous)
 
 
 def environment_python(path):

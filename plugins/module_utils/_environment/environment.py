@@ -13,7 +13,7 @@ import os
 import time
 
 from .._errors import KproError
-from .build import Builder, compile_bytecode, environment_python, remove_tree
+from .build import Builder, compile_bytecode, environment_python, readable_by_all, remove_tree
 from .installer import child_environment, choose
 from .lock import check_version, read_lock
 from .marker import read_marker, write_marker
@@ -75,19 +75,25 @@ def present(root, version, lock_lines, constraints, source, python, installer, c
             "msg": f"The environment of SGLang {version} is there: {path}.",
             "environment": _record(path, version, lock, marker),
         }
-    name, uv = choose(installer)
     diff = {"before_header": path, "after_header": path, "before": "", "after": "".join(line + "\n" for line in lock.lines)}
-    if reason is not None:
-        check_space(root, min_free_gib)
-        _check_sources(python, source)
+    notes = []
+    name = uv = None
+    try:
+        name, uv = choose(installer)
+        if reason is not None:
+            check_space(root, min_free_gib)
+            _check_sources(python, source)
+    except KproError as error:
+        if not check_mode:
+            raise
+        notes.append(error.message)  # what is missing may be what an earlier task, only checked too, would have brought
     if check_mode:
         record = _record(path, version, lock, None if reason else marker, installer=name)
         what = "compile the bytecode of" if reason is None else "install" if reason == "absent" else f"rebuild ({reason})"
         msg = f"Would {what} the environment of SGLang {version} in {path}."
-        return {"changed": True, "msg": msg, "environment": record, **({"diff": diff} if reason else {})}
-    os.makedirs(root, mode=0o755, exist_ok=True)
+        return {"changed": True, "msg": msg, "environment": record, "notes": notes, **({"diff": diff} if reason else {})}
     begin = time.monotonic()
-    with _Exclusive(root, timeout):
+    with readable_by_all(), _Exclusive(root, timeout):
         marker, reason = _state(path, version, lock)  # another run may have made it while this one waited
         if reason is None:
             if compile_all and not marker.get("compiled"):
@@ -140,13 +146,9 @@ def _state(path, version, lock):
 
 
 def _compile(path, marker, source, timeout):
-    previous = os.umask(0o022)
-    try:
-        compile_bytecode(path, child_environment(source, "/tmp"), timeout)
-        marker["compiled"] = True
-        write_marker(path, marker)
-    finally:
-        os.umask(previous)
+    compile_bytecode(path, child_environment(source, "/tmp"), timeout)
+    marker["compiled"] = True
+    write_marker(path, marker)
 
 
 def _check_paths(**options):
@@ -177,7 +179,11 @@ class _Exclusive:
         self.handle = -1
 
     def __enter__(self):
-        self.handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            self.handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise KproError(f"root is {os.path.dirname(self.path)!r}, which cannot be written: {error.strerror or error}")
         deadline = time.monotonic() + self.timeout
         while True:
             try:

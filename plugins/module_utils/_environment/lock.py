@@ -48,7 +48,9 @@ def read_lock(version, lock=None, constraints=None):
     """The Lock for SGLang ``version``. Without ``lock`` (list of str) it is SGLang itself, whose dependencies the installer then chooses
     within ``constraints`` (list of str). Blank lines and comments are left out. Raises KproError naming the entry that is wrong."""
     check_version(version)
-    if lock is None:
+    if lock and constraints:
+        raise KproError("lock and constraints exclude each other: with a lock nothing is left to choose; give one of them")
+    if not lock:
         limits = [line.strip() for line in constraints or [] if line.strip()]
         for line in limits:
             if line.startswith("-") or "\n" in line or "://" in line:

@@ -16,7 +16,7 @@ _GIB = 1 << 30
 
 
 def users_of(path):
-    """[(pid, program)] of processes whose program or first argument lies in the environment ``path``."""
+    """[(pid, program)] of processes that were started from the environment ``path`` or have loaded a library from it."""
     prefix = os.path.realpath(path).rstrip("/") + "/"
     own = path.rstrip("/") + "/"
     found = []
@@ -28,10 +28,19 @@ def users_of(path):
                 words = stream.read(65536).decode("utf-8", "replace").split("\0")
         except OSError:
             continue  # it has ended
-        # The interpreter of an environment is a link, so /proc/PID/exe names the base one: the words it was started with tell.
-        if any(word.startswith((prefix, own)) for word in words[:2]):
+        # The interpreter of an environment is a link, so /proc/PID/exe names the base one. SGLang's workers rename themselves, and their
+        # maps tell instead.
+        if words[0].startswith((prefix, own)) or _maps(entry, prefix):
             found.append((int(entry), os.path.basename(words[0])))
     return sorted(found)
+
+
+def _maps(pid, prefix):
+    try:
+        with open(f"/proc/{pid}/maps", "rb") as stream:
+            return any(b" " + prefix.encode() in line for line in stream)
+    except OSError:
+        return False
 
 
 def refuse_if_used(path, what):

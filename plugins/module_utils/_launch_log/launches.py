@@ -115,30 +115,42 @@ def all_launches(source):
     return places
 
 
-def last_launch(source):
-    """(Place of the last launch, count of launches). In a large file the settings lines are looked up first, then only its end is read."""
-    if source.size <= SMALL:
-        places = all_launches(source)
-        return places[-1], len(places)
-    settings = _settings(source)
-    if not settings:
-        return Place(0, 1, 1), 1
-    number, offset = settings[-1]
-    start = _line_start(source, max(0, offset - PREAMBLE))
-    number -= source.at(start, offset - start).count(b"\n")
-    before = sum(1 for _unused, place in settings if place < start)
-    splitter = Splitter()
-    splitter.resume(before > 0)
-    place, extra = Place(start, number, 1), 0
-    for line in source.lines(start, None, number, skip=True):
-        if splitter.feed(line):
-            extra += 1
-            place = Place(splitter.begin.offset, splitter.begin.number, 1)
-    if not extra and not before:
-        place = Place(0, 1, 1)
-    count = before + extra if before else extra + 1
-    place.index = count
-    return place, count
+class LastLaunch:
+    """The lines of the last launch of a log, read once: `restart` is called whenever a later launch begins.
+
+    place: Place of the launch found so far; count: launches so far. In a large file the settings lines are looked up first, and
+    only the end of the file is read.
+    """
+
+    def __init__(self, source):
+        self._source = source
+        self._start, self._number, before = 0, 1, 0
+        if source.size > SMALL:
+            settings = _settings(source)
+            if settings:
+                number, offset = settings[-1]
+                self._start = _line_start(source, max(0, offset - PREAMBLE))
+                self._number = number - source.at(self._start, offset - self._start).count(b"\n")
+                before = sum(1 for _unused, place in settings if place < self._start)
+        self.count = max(1, before)
+        self.place = Place(self._start if before else 0, self._number if before else 1, self.count)
+        self._splitter = Splitter()
+        self._splitter.resume(before > 0)
+
+    def lines(self, restart, large):
+        """Every Line of the last launch, and before them those of what turned out to be earlier ones. large: launches above so many
+        bytes are read with runs of usual lines passed over."""
+        splitter = self._splitter
+        skip = self._source.size - self._start > large
+        for line in self._source.lines(self._start, None, self._number, skip):
+            if splitter.feed(line):
+                self.count += 1
+                begin = splitter.begin
+                self.place = Place(begin.offset, begin.number, self.count)
+                restart()
+                if begin is not line:
+                    yield begin
+            yield line
 
 
 def _settings(source):

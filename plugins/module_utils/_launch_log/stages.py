@@ -60,6 +60,7 @@ class StageTracker:
         self.started_at = None
         self._began = None
         self._clock = None
+        self._printed = None
 
     def feed(self, line, now=None):
         """Take one line (Line). ``now``: seconds of a monotonic clock, used where lines carry no time."""
@@ -127,17 +128,20 @@ class StageTracker:
                 self.history.append((stage, self._elapsed()))
 
     def _tick(self, line, now):
-        clock = now if now is not None else seconds(line.time) if line.stamped or line.time else None
-        if clock is None:
-            return
-        if self._began is None:
-            self._began = clock
-        self._clock = max(clock, self._clock) if self._clock is not None else clock
+        if now is not None:
+            self._clock = now
+            if self._began is None:
+                self._began = now
+        elif line.time is not None:
+            self._printed = line.time
+            if self._began is None:
+                self._began = seconds(line.time)
 
     def _elapsed(self):
-        if self._clock is None:
+        clock = self._clock if self._clock is not None else seconds(self._printed)
+        if clock is None or self._began is None:
             return 0.0
-        return round(max(0.0, self._clock - self._began), 2)
+        return round(max(0.0, clock - self._began), 2)
 
     def _capacity(self, line):
         match = _CAPACITY.match(line.body)

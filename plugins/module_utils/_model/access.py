@@ -27,6 +27,10 @@ _ACL_ATTRIBUTE = "system.posix_acl_access"
 _ACL_USER_OBJ, _ACL_USER, _ACL_GROUP_OBJ, _ACL_GROUP, _ACL_MASK, _ACL_OTHER = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 
 
+class NoSuchUser(KproError):
+    """This host does not have the user whose permissions were asked for."""
+
+
 class Account:
     """The user of a service: ``name`` (str), ``uid`` (int), ``gids`` (set of int)."""
 
@@ -47,7 +51,7 @@ def find_account(name, option="user"):
     try:
         entry = pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
     except (KeyError, OverflowError):
-        raise KproError(f"{option} is {name!r}, and this host has no such user; name the user that the server runs as, or leave it out")
+        raise NoSuchUser(f"{option} is {name!r}, and this host has no such user; name the user that the server runs as, or leave it out")
     gids = {entry.pw_gid} | {group.gr_gid for group in grp.getgrall() if entry.pw_name in group.gr_mem}
     return Account(entry.pw_name, entry.pw_uid, gids)
 

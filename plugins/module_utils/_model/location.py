@@ -49,8 +49,9 @@ def _missing(path, where):
         import difflib
 
         close = difflib.get_close_matches(name, entries, n=1, cutoff=0.75)
-        listed = ", ".join(entries[:5]) + (", ..." if len(entries) > 5 else "")
-        found = f"{parent} with {listed}" if entries else f"{parent}, empty"
+        shown = [entry for entry in entries if not entry.startswith(".")]
+        listed = ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
+        found = f"{listed} in {parent}" if shown else f"{parent} is empty"
     link = "a symbolic link to a place that does not exist" if os.path.islink(path) else "the directory does not exist"
     do = f"Did you mean {os.path.join(parent, close[0])}?" if close else "Mount or download the model there, or correct the path."
     return problem(path, link, MISSING, expected=where, found=found, do=do)

@@ -128,7 +128,7 @@ class Transaction:
 
     def _replace(self):
         seen = self.observed
-        if seen.running:
+        if seen.running and not seen.as_wanted:
             self._try_flags()
         self._check_port()
         kept = seen.record.get("accepted_digest") is not None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import shutil
 import subprocess
 
 from . import change, configuration, guest_files, guest_options, lxc_config, node, power, property_string, runtime, storage
@@ -174,7 +173,7 @@ def forget(vmid, config):
         volume = property_string.values(text, guest_options.MOUNT).get("volume", "")
         if volume:
             storage.remove_volume(volume, vmid)
-    shutil.rmtree(f"{node.LXC_PATH}/{vmid}", ignore_errors=True)
+    storage.remove_folder(f"{node.LXC_PATH}/{vmid}")
     if os.path.exists(node.configuration_path(vmid)):
         os.unlink(node.configuration_path(vmid))
     node.refresh_vmlist()
@@ -197,4 +196,4 @@ def destroy(vmid, force=0, purge=0, destroy_unreferenced_disks=0):
         forget(vmid, config)
         if destroy_unreferenced_disks:
             for path in glob.glob(f"{storage.LOCAL}/images/{vmid}/subvol-{vmid}-disk-*.subvol"):
-                shutil.rmtree(path, ignore_errors=True)
+                storage.remove_folder(path)

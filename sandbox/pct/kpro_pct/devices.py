@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import stat
 
-from . import cgroup, guest_options, node, property_string
+from . import cgroup, guest_options, node, property_string, storage
 from .errors import ENOENT, PctError
 
 
@@ -59,9 +59,7 @@ def copy_path(vmid, path):
 
 def create_copies(vmid, config, root_uid):
     """Make the guest's device nodes afresh, for a start. Majors and minors are those of now."""
-    import shutil
-
-    shutil.rmtree(folder(vmid), ignore_errors=True)
+    storage.remove_folder(folder(vmid))
     for _index, device in parsed(config):
         create_copy(vmid, device, root_uid)
 

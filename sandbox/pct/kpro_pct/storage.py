@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 
-from . import node
+from . import node, runtime
 from .errors import ENOENT, PctError
 
 LOCAL = "/var/lib/vz"
@@ -79,13 +79,16 @@ def create_volume(storage, vmid, root_uid):
 
 def remove_volume(volume, vmid):
     """Remove a volume of this guest; anything else (a bind mount, a volume of another guest) is left alone."""
-    import shutil
-
     if volume.startswith("/") or f":{vmid}/subvol-{vmid}-disk-" not in volume:
         return
     path = volume_path(volume)
-    shutil.rmtree(path, ignore_errors=True)
+    remove_folder(path)
     try:
         os.rmdir(os.path.dirname(path))
     except OSError:
         pass
+
+
+def remove_folder(path):
+    """Remove a folder with all in it, but nothing that is mounted below it."""
+    runtime.tool("rm", "-rf", "--one-file-system", "--", path)

@@ -14,6 +14,19 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 FIRST = 9100
 OTHER_NODE = "othernode"
 WORK = "/root/kpro-pct-cases"
+# Volumes in memory: taking thousands of small files off a disk again can last longer than all the tests.
+STORAGE, VOLUMES = "kprotest", "/run/kpro-pct-volumes"
+ADD_STORAGE = """
+mkdir -p "$2"
+mountpoint -q "$2" || mount -t tmpfs -o mode=755,size=3g tmpfs "$2"
+grep -qsx "dir: $1" /etc/pve/storage.cfg || printf 'dir: %s\\n\\tpath %s\\n\\tcontent rootdir\\n' "$1" "$2" >> /etc/pve/storage.cfg
+"""
+REMOVE_STORAGE = """
+if mountpoint -q "$2"; then umount "$2"; fi
+if test -d "$2"; then rmdir "$2"; fi
+cfg=/etc/pve/storage.cfg
+if test -e $cfg; then sed -i "/^dir: $1\$/,+2d" $cfg; test -s $cfg || rm $cfg; fi
+"""
 
 
 class Guests:
@@ -64,9 +77,10 @@ class Guests:
         return "local:vztmpl/" + self.sh(script).stdout.decode().strip()
 
     def make(self):
+        self.sh(ADD_STORAGE, STORAGE, VOLUMES)
         for case in (100, 101, 104, 105):
             vmid = str(self.numbers[case])
-            options = ["--hostname", f"case{case}", "--memory", "512", "--features", "nesting=1"]
+            options = ["--hostname", f"case{case}", "--memory", "512", "--features", "nesting=1", "--storage", STORAGE]
             done = self.pct("create", vmid, self.template(), *options, cwd="/")
             assert done.returncode == 0, done.stderr
             if case != 101:
@@ -91,7 +105,9 @@ def plain_node(node):
     """The node without the guests of the cases."""
     guests = Guests(node)
     guests.sh('mkdir -p "$1"', WORK)
+    guests.sh(ADD_STORAGE, STORAGE, VOLUMES)
     yield guests
+    guests.sh(REMOVE_STORAGE, STORAGE, VOLUMES)
     guests.sh('rm -rf "$1"', WORK)
 
 
@@ -104,6 +120,7 @@ def guests(node):
         yield made
     finally:
         made.remove()
+        made.sh(REMOVE_STORAGE, STORAGE, VOLUMES)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 
 VMID, PRIVILEGED, ABSENT = "9110", "9111", "9119"
 WORK = "/root/kpro-pct-cases"
+STORAGE = "kprotest"
 DEVICE = "/dev/kpro-pct-test"
 
 
@@ -31,7 +32,7 @@ def guest(plain_node):
     node.sh('mkdir -p "$1/models"; echo weights > "$1/models/w"', WORK)
     node.sh('rm -f "$1" "$1-2"; mknod "$1" c 1 7; mknod "$1-2" c 1 7', DEVICE)
     try:
-        options = ["--hostname", "life", "--memory", "512", "--features", "nesting=1", "--tags", "b;a", "--swap", "0"]
+        options = ["--hostname", "life", "--memory", "512", "--features", "nesting=1", "--tags", "b;a", "--swap", "0", "--storage", STORAGE]
         options += ["--dev0", f"{DEVICE},mode=0640,gid=44", "--mp0", f"{WORK}/models,mp=/models,ro=1", "--net0", "name=eth0,ip=manual"]
         made = node.pct("create", VMID, node.template(), *options)
         assert made.returncode == 0, made.stderr
@@ -51,7 +52,7 @@ def test_created_guest(guest):
     shown = dict(line.split(": ", 1) for line in well(guest.pct("config", VMID)).splitlines())
     assert (shown["unprivileged"], shown["ostype"], shown["tags"], shown["arch"]) == ("1", "debian", "a;b", "amd64")
     assert shown["net0"].startswith("name=eth0,hwaddr=BC:24:11:") and shown["net0"].endswith(",ip=manual,type=veth")
-    assert shown["rootfs"] == f"local:{VMID}/subvol-{VMID}-disk-0.subvol,size=4G"
+    assert shown["rootfs"] == f"{STORAGE}:{VMID}/subvol-{VMID}-disk-0.subvol,size=4G"
     ids = json.loads(guest.read("/etc/pve/.vmlist"))["ids"]
     assert ids[VMID] == {"node": guest.name, "type": "lxc", "version": 1}
     refused(guest.pct("create", VMID, guest.template()), 2, f"CT {VMID} already exists on node '{guest.name}'\n")

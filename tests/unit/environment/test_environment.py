@@ -29,7 +29,7 @@ with open({calls!r}, "a") as calls:
     calls.write(json.dumps([words, dict(os.environ)]) + "\\n")
 if words[0] == "venv":
     sys.exit(subprocess.call([words[words.index("--python") + 1], "-m", "venv", "--without-pip", words[-1]]))
-if "--no-index" not in words:
+if "index.example" in os.environ.get("UV_INDEX_URL", ""):
     words += ["--no-index", "--find-links", {wheels!r}]
 sys.exit(subprocess.call([{python!r}, "-m", "pip", "--python", words[3], "install", "--no-compile", *words[4:]]))
 """
@@ -96,7 +96,7 @@ def test_install_and_do_nothing_the_second_time(run_module, options):
     assert len(marker["packages"]) == environment["packages_count"] and marker["created"] == environment["created"]
     packages = next(path.glob("lib/python*/site-packages"))
     assert list(packages.glob("sglang/__pycache__/launch_server.*.pyc"))
-    for place in (path, packages, packages / "sglang" / "launch_server.py", path / ".kpro-environment.json"):
+    for place in (path.parent, path, packages, packages / "sglang" / "launch_server.py", path / ".kpro-environment.json"):
         mode = stat.S_IMODE(place.stat().st_mode)
         assert mode & 0o044 == 0o044 and not mode & 0o022, (place, oct(mode))
     assert sorted(entry.name for entry in path.parent.iterdir()) == [".kpro-lock", path.name]
@@ -121,10 +121,11 @@ def test_a_leftover_is_built_again(run_module, options):
     path = pathlib.Path(options["root"]) / f"0.5.17-{DIGEST[:12]}"
     path.mkdir(parents=True)
     (path / "junk").write_text("x")
+    (path.parent / ".kpro-tmp-killed").mkdir()
     check = run_module(sglang_environment, options, check=True)
     assert check["changed"] and "left over" in check["msg"] and (path / "junk").exists()
     result = run_module(sglang_environment, options)
-    assert result["changed"] and not (path / "junk").exists()
+    assert result["changed"] and not (path / "junk").exists() and not (path.parent / ".kpro-tmp-killed").exists()
     os.unlink(path / "bin" / "python")
     assert "does not run" in run_module(sglang_environment, options, check=True)["msg"]
 
@@ -152,7 +153,7 @@ def test_bytecode_can_be_made_later(run_module, options):
 
 
 def test_without_a_lock_the_installer_resolves_within_constraints(run_module, options):
-    del options["lock"]
+    options["lock"] = []
     options["constraints"] = ["dep<2"]
     result = run_module(sglang_environment, options)
     assert not result["failed"], result
@@ -215,7 +216,6 @@ def test_an_unreachable_index_is_named_without_its_password(run_module, options,
     del options["wheel_dir"]
     monkeypatch.setenv("PIP_RETRIES", "1")
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    options["installer"] = "pip"
     options["index_url"] = "http://robot:geheim99@127.0.0.1:9/simple"
     result = run_module(sglang_environment, options)
     assert result["failed"] and "does not reach the package index" in result["msg"], result
@@ -231,13 +231,20 @@ def test_timeout(run_module, options, tmp_path):
 
 
 def test_disk_space(run_module, options):
-    result = run_module(sglang_environment, {**options, "min_free_gib": 1e9}, check=True)
+    result = run_module(sglang_environment, {**options, "min_free_gib": 1e9})
     assert result["failed"] and result["cause"] == "disk_full" and "min_free_gib" in result["msg"]
+
+
+def test_check_mode_only_warns_of_what_another_task_may_bring(run_module, options):
+    options.update(wheel_dir="/nonexistent/wheels", python="/nonexistent/python3")
+    result = run_module(sglang_environment, options, check=True)
+    assert result["changed"] and not result["failed"] and result["msg"].startswith("Would install") and "notes" not in result
 
 
 @pytest.mark.parametrize(
     "change, word",
     [
+        ({"root": "/proc/nothing", "min_free_gib": 0}, "root is '/proc/nothing'"),
         ({"python": "/nonexistent/python3"}, "python is '/nonexistent/python3'"),
         ({"wheel_dir": "/nonexistent/wheels"}, "wheel_dir is '/nonexistent/wheels'"),
         ({"wheel_dir": "/proc/self/fdinfo"}, "holds no wheels"),
@@ -249,7 +256,7 @@ def test_disk_space(run_module, options):
         ({"lock": [*LOCK, "x @ https://u:p@h/x.whl"]}, "https://***@h"),
         ({"lock": [*LOCK, "-r other.txt"]}, "'-r other.txt'"),
         ({"lock": [*LOCK, "Dep==2.0"]}, "pins dep twice"),
-        ({"constraints": ["dep<2"]}, "mutually exclusive"),
+        ({"constraints": ["dep<2"]}, "lock and constraints exclude"),
         ({"index_url": "https://x"}, "mutually exclusive"),
         ({"installer": "uv"}, "installer is 'uv'"),
     ],

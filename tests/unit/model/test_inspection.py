@@ -373,3 +373,10 @@ def test_module(run_module, model):
     result = run_module(sglang_model_info, {"path": str(model), "fail": False})
     assert not result["failed"] and not result["model"]["complete"] and "Git LFS pointer" in result["msg"]
     assert "absolute" in run_module(sglang_model_info, {"path": "x/y"})["msg"]
+
+
+def test_module_with_a_user_that_is_not_made_yet(run_module, model):
+    options = {"path": str(model), "user": "nosuchuser"}
+    assert "user is 'nosuchuser'" in run_module(sglang_model_info, options)["msg"]
+    result = run_module(sglang_model_info, options, check=True)
+    assert not result["failed"] and result["model"]["complete"]

@@ -135,6 +135,17 @@ def test_module(run_module, local_name, tmp_path):
     }  # fmt: skip
 
 
+def test_a_refused_secret_does_not_come_back(run_module, local_name, monkeypatch):
+    from ansible.module_utils import basic
+
+    seen = []
+    fail_json = basic.AnsibleModule.fail_json
+    monkeypatch.setattr(basic.AnsibleModule, "fail_json", lambda self, **result: seen.append(self.params) or fail_json(self, **result))
+    result = run_module(sglang_preflight, {"servers": [{"name": "q", "model": "/m", "args": {"api_key": "topsecret1", "tp": 1}}]})
+    assert "looks like a secret" in result["msg"]
+    assert "topsecret1" not in str(result) and "topsecret1" not in str(seen) and seen[0]["servers"][0]["args"]["tp"] == 1
+
+
 def test_module_options(run_module):
     result = run_module(sglang_preflight, {"require_gpu": True})
     assert result["failed"] and "gpu_memory" in result["msg"]

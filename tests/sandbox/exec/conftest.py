@@ -1,0 +1,22 @@
+"""Fixtures: the live guests of the cases, and Ansible."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import live
+
+
+@pytest.fixture(scope="session")
+def guests(node):
+    return live.guests(node)
+
+
+@pytest.fixture
+def ansible(guests):
+    return live.Ansible(guests)
