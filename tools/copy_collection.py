@@ -32,11 +32,14 @@ def listed_files(root=ROOT):
     return sorted(path for path in paths if os.path.lexists(os.path.join(root, path)))
 
 
-def copy_collection(folder, root=ROOT):
-    """Copy the collection below ``folder`` and return the copy's path. Symbolic links stay links, modes are kept."""
+def copy_collection(folder, root=ROOT, keep=lambda name: True):
+    """Copy the collection below ``folder`` and return the copy's path. Symbolic links stay links, modes are kept.
+
+    ``keep``: a function that says of a relative path whether it is copied.
+    """
     copy = pathlib.Path(folder).resolve() / "ansible_collections" / "kpro" / "sglang"
     copy.mkdir(parents=True)
-    for name in listed_files(root):
+    for name in filter(keep, listed_files(root)):
         source, target = root / name, copy / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir() and not source.is_symlink():

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextvars
+import copy
 import json
 import shlex
 import threading
@@ -48,14 +49,23 @@ class ActionModule(ActionBase):
             result.update(self._execute_module(task_vars=task_vars, wrap_async=self._task.async_val))
             return result
         path = f"{self._task.args.get('state_dir', _STATE_DIR)}/{self._task.args.get('name', '')}/status.jsonl"
-        offset = self._size(path)
+        viewer = self._second_pair_of_eyes()
+        offset = viewer._size(path)
         answer = self._in_thread(task_vars)
         answer.thread.join(_PATIENCE)
-        self._follow(answer, path, offset, task_vars.get("inventory_hostname", "?"))
+        viewer._follow(answer, path, offset, task_vars.get("inventory_hostname", "?"))
         if answer.error is not None:
             raise answer.error
         result.update(answer.value)
         return result
+
+    def _second_pair_of_eyes(self):
+        """This action with a connection object of its own: connection plugins keep what belongs to one command in themselves."""
+        viewer = copy.copy(self)
+        viewer._connection = copy.copy(self._connection)
+        if isinstance(getattr(self._connection, "_options", None), dict):
+            viewer._connection._options = dict(self._connection._options)
+        return viewer
 
     def _in_thread(self, task_vars):
         answer = _Answer()

@@ -217,12 +217,13 @@ class Connection(SSHConnection):
         self.host = self.get_option("host") or self._play_context.remote_addr
         self._token = new_token()
 
-    def _ssh_command(self, words, feed=False):
-        """Return the ssh command (list of bytes) that runs ``words`` in the guest."""
+    def _ssh_command(self, words, feed=False, method=None):
+        """Return the ssh command (list of bytes) that runs ``words`` in the guest, by option ``method`` or another one."""
         vmid = self.get_option("proxmox_vmid")
+        executable = self.get_option("pct_executable") if method is None else None
         try:
             inner = plain_words(self._token, self.get_option("remote_user") or "root", words)
-            argv = attach_argv(vmid, inner, self.get_option("method"), self.get_option("pct_executable"))
+            argv = attach_argv(vmid, inner, method or self.get_option("method"), executable)
         except KproError as error:
             raise AnsibleError(error.message) from error
         become = self.get_option("proxmox_node_become")
@@ -249,11 +250,20 @@ class Connection(SSHConnection):
         if report.stalled:
             raise AnsibleConnectionFailure("%s did not start the command within %d seconds." % (name, self.get_option("start_timeout")))
         if not report.started:
-            _dummy, words = classify(report.preface)
+            failure, words = classify(report.preface)
+            if self.get_option("method") == "lxc-attach" and failure in ("guest_stopped", "transport"):
+                words = self._words_of_pct() or words
             raise AnsibleConnectionFailure("%s: %s" % (name, words or "it could not be entered, exit status %d and no message." % rc))
         if report.rc is None:
             raise AnsibleConnectionFailure("%s: the connection broke, or the guest stopped, while the command ran." % name)
         return report
+
+    def _words_of_pct(self):
+        """Return what pct says about a guest that lxc-attach cannot enter: missing and stopped look alike to that."""
+        self._begin()
+        _rc, _stdout, stderr = self._run(self._ssh_command(["/bin/true"], method="pct"), None, sudoable=False)
+        failure, words = classify(Report(stderr, self._token).preface)
+        return words if failure.startswith("guest_") else ""
 
 
 def _digest(path):

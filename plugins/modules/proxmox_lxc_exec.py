@@ -152,7 +152,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 rc:
-  description: Exit status of the command, 128 + N when signal N ended it. Null when it did not run.
+  description:
+    - Exit status of the command, 128 + N when signal N ended it. Null when the task failed before there was one.
+    - 0 when nothing was run and nothing is wrong (O(creates), O(removes), check mode), as Ansible fails a task with any other value.
   type: int
   returned: always
 stdout:
@@ -393,7 +395,7 @@ def main():
 def finish_unrun(module, outcome, params, cmd, conditional):
     """Leave with the shape of a run's result and nulls where nothing ran."""
     result = result_of(outcome, params, cmd, None, None)
-    result.update(stdout=None, stderr=None)
+    result.update(rc=0, stdout=None, stderr=None)
     if outcome.skipped in ("creates", "removes"):
         state = "exists" if outcome.skipped == "creates" else "does not exist"
         result["msg"] = "not run, since %s %s in guest %d" % (params[outcome.skipped], state, params["vmid"])

@@ -21,6 +21,7 @@ _PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in (36, 35, 34, 31, 28, 27
 def ensure():
     """Download what is missing (600 MB the first time) and build the stand-ins."""
     settings.WHEELS.mkdir(parents=True, exist_ok=True)
+    _write_lock()
     _build_shims()
     stamp = settings.WHEELS / ".complete"
     wanted = hashlib.sha256(LOCK.read_bytes()).hexdigest()
@@ -37,6 +38,12 @@ def ensure():
     part = stamp.with_suffix(".part")
     part.write_text("\n".join([wanted, *names]) + "\n")
     part.rename(stamp)
+
+
+def _write_lock():
+    """The lock that the sandbox's inventory names: every package of the environment, the stand-ins included."""
+    pins = [line for line in LOCK.read_text().splitlines() if line and not line.startswith("#")]
+    (settings.STATE / "sglang-cpu.txt").write_text("\n".join([*pins, "kpro-sandbox-shims==1.0"]) + "\n")
 
 
 def _all_there(stamp):

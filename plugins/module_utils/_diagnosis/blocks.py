@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 
 TRACEBACK = "Traceback (most recent call last)"
+#: It ends its line; inside quoted text more follows.
+_TRACEBACK_ENDS = re.compile(r"Traceback \(most recent call last\):?\s*(?:\[repeated \d+x[^\]]*\])?\s*$")
 _FRAME = re.compile(r"\s*File \"(?P<file>[^\"]*)\", line (?P<line>\d+)(?:, in (?P<function>\S+))?")
 #: ``module.SomeError: text``, ``KeyboardInterrupt``, ``ValueError("text")`` as the last line of a traceback.
 ERROR_LINE = re.compile(
@@ -90,7 +92,7 @@ class BlockReader:
         return found
 
     def _feed(self, line, body, stage, index):
-        if TRACEBACK in body:
+        if TRACEBACK in body and _TRACEBACK_ENDS.search(body):
             return self._traceback(line, body, stage, index)
         block = self.block
         if block is None or self._state is None:

@@ -126,8 +126,8 @@ class Context:
         return "--" + name
 
     def saw(self, rule_name):
-        """Whether a rule matched anywhere in the launch."""
-        return rule_name in self.scan.matches
+        """Whether a rule matched anywhere in the launch, its own condition met."""
+        return any(match.rule.when is None or match.rule.when(match, self) for match in self.scan.matches.get(rule_name, ()))
 
     @staticmethod
     def in_host_pool(match):

@@ -33,7 +33,7 @@ TERMINAL = re.compile(
 _KILL_TREE = re.compile(r"kill_process_tree called: .*include_parent=True")
 #: Text of clients and settings, usage texts and noise: nothing in such a line proves anything.
 _QUOTE = re.compile(r"(?:Receive: |Finish: |Received request |Request \S+ |.*obj=\w*ReqInput\(|Dump(?:ed|ing) request|.*GenerateReqInput\(|.*input_ids=\[|Prompt: |.*\bprompt: ['\"])")
-_NOISE = ("server_args=", "Decode batch", "Prefill batch", "Ignore import error", "non-default args", "Engine 0", "Avg prompt", "Using ", "Config file not found at", "usage: ")
+_NOISE = ("server_args=", "Decode batch", "Prefill batch", "Ignore import error", "non-default args", "Engine 0", "Avg prompt", "Config file not found at", "usage: ")
 _ADVICE = re.compile(r"\s*(?:\d+\. (?:disable|set|enable|use) |Open an issue|Possible (?:solutions|suggestions)|Please ensure|pip install|Try: |Tip: |Hint: )")
 _USAGE = re.compile(r"\s+\[?--?\w|\s+\[?-h\b")
 _LENGTH = re.compile(r"(?:accept len: |accept_len: |Mean acceptance length: |accept length: )(\d+(?:\.\d+)?)")
@@ -128,6 +128,8 @@ class Scan:
             self.ready_index = self.index
         if tracker.marks and tracker.marks[-1] is line:
             self.last_mark_index = self.index
+        if line.stamped and _QUOTE.match(body):
+            return
         kind, block = self._reader.feed(line, tracker.stage, self.index)
         if kind == "header" or (block is not None and (not self.blocks or self.blocks[-1] is not block)):
             if not self.blocks or self.blocks[-1] is not block:

@@ -54,14 +54,34 @@ def weigh(finding, scan, context):
                        remedies=[remedy("Raise the memory limit of the container (or add swap for the load)", None, "raise", None, None)])
     if finding is not None and finding.cause == "insufficient_evidence" and scan.interrupted is not None and not finding.ended:
         finding = None
+    if finding is not None and finding.cause == "fp8_kv_scale_missing" and not tracker.ready:
+        finding = None
     if finding is not None and not (finding.lasting and scan.stopping and finding.cause in ("scheduler_stalled", "fp8_kv_scale_missing", "chat_template_missing")):
         return finding
     stopped = _stopped(scan, context)
     if stopped is not None:
         return stopped
+    ended = _ended_by_itself(scan, context)
+    if ended is not None:
+        return ended
     if tracker.ready or tracker.stage in ("ready", "serving") or (scan.work and not tracker.front_end):
         return _running(scan, context)
     return _on_its_way(scan, context)
+
+
+def _ended_by_itself(scan, context):
+    """A sign of the end without anything that names the cause."""
+    if scan.terminal is None or (scan.ready_index is not None and scan.terminal_index < scan.ready_index):
+        return None
+    number = signal_of(context.facts.get("exit_code"))
+    if number in _CRASHES:
+        return None
+    stage = scan.tracker.stage
+    failed = [block.last_error for block in scan.blocks if block.last_error is not None and (scan.ready_index is None or block.index > scan.ready_index)]
+    finding = Finding("insufficient_evidence", stage, "The launch ended in stage %s, and nothing in the log names the cause." % stage, [failed[-1] if failed else scan.terminal], confidence=0.7,
+                      alternatives=["host_oom_killed", "native_crash"])
+    finding.ended = True
+    return finding
 
 
 def _stopped(scan, context):
@@ -128,12 +148,6 @@ def _on_its_way(scan, context):
         return _start_gone(scan, context, stage, lines)
     if hang is not None:
         return hang
-    if scan.terminal is not None:
-        failed = [block.last_error for block in scan.blocks if block.last_error is not None]
-        gone = Finding("insufficient_evidence", stage, "The launch ended in stage %s, and nothing in the log names the cause." % stage, [failed[-1] if failed else scan.terminal], confidence=0.7,
-                       alternatives=["host_oom_killed", "native_crash"])
-        gone.ended = True
-        return gone
     age = facts.get("log_age")
     finding = Finding("still_loading", stage, "The launch is on its way in stage %s%s; no error so far." % (stage, " (%s)" % tracker.progress if tracker.progress and tracker.stage in ("weights_load", "cuda_graph") else ""),
                       lines, confidence=0.9)

@@ -21,7 +21,7 @@ _CAPACITY = re.compile(
     r"context_len=(?P<context_len>\d+)(?:, available_gpu_mem=(?P<available_gpu_mem_gib>-?[\d.]+) GB)?"
 )
 #: uvicorn's own bind (asyncio: "error while attempting to bind on address"), and the same from a plain socket of the front end.
-_BIND = re.compile(r"\[Errno 98\] error while attempting to bind on address|ERROR: +\[Errno 98\]|error while attempting to bind on address .*in use")
+_BIND = re.compile(r"(?:ERROR: +|OSError: )?\[Errno 98\] error while attempting to bind on address|ERROR: +\[Errno 98\]")
 #: Only programs that say their own version count, not packages that a warning names.
 _VERSION = re.compile(r"(?:LLM engine \(v|vLLM API server version |sglang[ =]+(?:version )?v?)(\d+\.\d+\.\d+[\w.+]*)")
 _BAR = re.compile(r"(?P<what>[A-Za-z][^:|%]*?)(?: \([^)]*\))?: +(?P<percent>\d+)%.*?(?P<done>\d+)/(?P<all>\d+) \[")
@@ -79,7 +79,7 @@ class StageTracker:
             self.engine = "sglang"
         elif body.startswith("max_total_num_tokens="):
             self._capacity(line)
-        elif "Errno 98" in body and _BIND.search(body):
+        elif "Errno 98" in body and _BIND.match(body):
             self.bind_error = line
             self._enter("ready", line)
             return

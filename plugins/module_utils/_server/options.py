@@ -33,7 +33,7 @@ class Options:
         self.user = params["user"]
         self.state_dir = _absolute(params, "state_dir")
         self.log_dir = _absolute(params, "log_dir")
-        self.keep_logs = params["keep_logs"]
+        self.keep_logs = _at_least(params, "keep_logs", 1)
         given = normalise(params["args"] or {})
         self.model = _one_of(params, given, "model")
         self.host = str(_one_of(params, given, "host") or DEFAULT_HOST)
@@ -46,8 +46,8 @@ class Options:
         self.output_check = params["output_check"]
         self.model_check = params["model_check"]
         self.wait = params["wait"]
-        self.timeout = params["timeout"]
-        self.stop_timeout = params["stop_timeout"]
+        self.timeout = _at_least(params, "timeout", 1)
+        self.stop_timeout = _at_least(params, "stop_timeout", 0)
         self.stage_timeouts = _stage_timeouts(params["stage_timeouts"] or {})
         self._check(params)
 
@@ -64,6 +64,7 @@ class Options:
     def _check(self, params):
         if not self.model:
             raise KproError("model is missing; give the directory of the model on this host, for example /models/Qwen3.6-27B")
+        _check_path("model", str(self.model))
         if not self.python:
             raise KproError("python is missing; give the interpreter of the environment that holds SGLang, for example /opt/sglang/venvs/…/bin/python")
         if not (_is_loopback(self.host) or self.secret_args.get("api-key") or params["allow_unauthenticated"]):
@@ -71,19 +72,39 @@ class Options:
                 f"host is {self.host}, which others can reach, and no api_key is given; give api_key or api_key_file, leave host at "
                 f"{DEFAULT_HOST}, or set allow_unauthenticated"
             )
+        if self.gpus and self.environment.get("CUDA_VISIBLE_DEVICES", ",".join(self.gpus)) != ",".join(self.gpus):
+            raise KproError(f"gpus is {self.gpus} and environment.CUDA_VISIBLE_DEVICES is {self.environment['CUDA_VISIBLE_DEVICES']!r}; give one of them")
+        twice = sorted(set(self.environment) & set(self.secret_environment))
+        if twice:
+            raise KproError(f"{twice[0]} is given in environment and in secret_environment; give it in one of them")
 
 
 def check_name(name):
     """A server's name: it becomes part of file names and of the unit's name."""
     if not _NAME.match(name):
         raise KproError(f"name is {name!r}; use small letters, digits, '-', '_' and '.', at most 63 characters, for example main")
+    if name == "cache":
+        raise KproError("name is 'cache', which is the folder of the servers' caches in state_dir; give another name")
     return name
 
 
 def _absolute(params, option):
     value = params[option]
-    if value and not os.path.isabs(value):
-        raise KproError(f"{option} is {value!r}; it must be an absolute path on the target")
+    if value:
+        _check_path(option, value)
+    return value
+
+
+def _check_path(option, value):
+    # A line break or the like would end a line of the unit.
+    if not os.path.isabs(value) or any(ord(char) < 32 or ord(char) == 127 for char in value):
+        raise KproError(f"{option} is {value!r}; it must be an absolute path on the target, without control characters")
+
+
+def _at_least(params, option, least):
+    value = params[option]
+    if value < least:
+        raise KproError(f"{option} is {value}; it must be {least} or more")
     return value
 
 
@@ -98,7 +119,7 @@ def _one_of(params, given, option):
 def _port(value):
     if value is None:
         return DEFAULT_PORT
-    if not str(value).isdigit() or not 1 <= int(value) <= 65535:
+    if not (str(value).isascii() and str(value).isdigit()) or not 1 <= int(value) <= 65535:
         raise KproError(f"port is {value!r}; it must be a number from 1 to 65535")
     return int(value)
 
@@ -118,11 +139,15 @@ def _secret_args(params):
         value, file = params[option], params[option + "_file"]
         if value is not None and file is not None:
             raise KproError(f"{option} and {option}_file are both given; give one of them")
+        source = option
         if file is not None:
-            value = _read_secret(option + "_file", file)
+            source = option + "_file"
+            value = _read_secret(source, _absolute(params, source))
         if value is None:
             continue
-        _check_secret(option, value)
+        _check_secret(source, value)
+        if not (value.isascii() and value.isprintable()) or value != value.strip():
+            raise KproError(f"{source} holds a character that an HTTP header cannot carry; use printable ASCII without spaces around it")
         found[option.replace("_", "-")] = value
     return found
 
@@ -154,8 +179,9 @@ def _environment(values, option):
         if isinstance(value, (dict, list)):
             raise KproError(f"{option}.{name} is a {type(value).__name__}; a variable's value is text, a number or a boolean")
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        if any(char in text for char in "\n\r\0"):
-            raise KproError(f"{option}.{name} holds a line break, which systemd's environment files cannot carry")
+        # systemd drops such a variable with a warning that nobody reads (env_value_is_valid in its env-util.c).
+        if any((ord(char) < 32 and char != "\t") or ord(char) == 127 or "\ud800" <= char <= "\udfff" for char in text):
+            raise KproError(f"{option}.{name} holds a line break or another control character, which systemd's environment files cannot carry")
         if option == "environment" and is_secret_name(name.lower().replace("_", "-")):
             raise KproError(f"environment.{name} looks like a secret; give it in secret_environment")
         if option == "secret_environment":

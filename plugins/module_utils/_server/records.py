@@ -60,6 +60,13 @@ def prune(layout, keep, failed):
                     continue
 
 
+def last_failed(layout):
+    """Id of the newest launch whose record says that it failed, or None."""
+    failed = [name for name in os.listdir(layout.launches) if files.read_json(os.path.join(layout.launches, name)).get("state") == "failed"]
+    newest = max(failed, key=lambda name: _mtime(os.path.join(layout.launches, name)), default=None)
+    return newest and newest.removesuffix(".json")
+
+
 def _mtime(path):
     try:
         return os.stat(path).st_mtime

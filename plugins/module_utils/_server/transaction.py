@@ -114,7 +114,12 @@ class Transaction:
             # After a reboot or an automatic restart it may still be loading.
             launch = self._launch()
             launch.attach(unit)
-            attempt = launch.watched()
+            try:
+                attempt = launch.watched()
+            except LaunchFailed as failure:
+                attempt = failure.result["attempt"]
+                self.attempts.append(attempt)
+                raise KproError(failure.message, server=self._server(attempt, "failed"), diagnosis=attempt["diagnosis"]) from failure
         elif ready:
             attempt["capacity"] = from_server_info(info)
         else:
@@ -137,9 +142,8 @@ class Transaction:
         first_launch_drop_in(self.systemd, True)
         if seen.unit.busy:
             self.systemd.stop(timeout=self.options.stop_timeout + 30)
-        self._write_files()
-        self.systemd.reload()
         try:
+            self._write_files()
             attempt = self._start()
         except LaunchFailed as failure:
             records.prune(self.layout, self.options.keep_logs, failure.result["attempt"]["launch_id"])
@@ -154,6 +158,7 @@ class Transaction:
     def _start(self):
         launch = self._launch()
         try:
+            self.systemd.reload()
             launch.start()
         except KproError as error:
             raise LaunchFailed(f"Server {self.options.name} was not started: {error.message}", attempt={"launch_id": None, "diagnosis": None}) from error
@@ -176,7 +181,7 @@ class Transaction:
         first_launch_drop_in(self.systemd, False)
         self.systemd.enable()
         previous.forget(self.layout)
-        records.prune(self.layout, self.options.keep_logs, None)
+        records.prune(self.layout, self.options.keep_logs, records.last_failed(self.layout))
 
     def _taken_back(self, failure, kept):
         """After a failed replacement the previous configuration comes back by itself; the error says both things."""
@@ -259,7 +264,10 @@ class Transaction:
             files.folder(path, mode, *owner)
 
     def _write_files(self):
-        files.write_json(self.layout.record, {"digest": self.digest, "salt": self.salt})
-        for file in self.desired.files:
-            owner = (self.account.uid, self.account.gid) if file.service else (0, 0)
-            files.write(file.path, file.content, file.mode, *owner)
+        try:
+            files.write_json(self.layout.record, {"digest": self.digest, "salt": self.salt})
+            for file in self.desired.files:
+                owner = (self.account.uid, self.account.gid) if file.service else (0, 0)
+                files.write(file.path, file.content, file.mode, *owner)
+        except KproError as error:  # a full disk: the old one was stopped and comes back
+            raise LaunchFailed(f"Server {self.options.name} was not started: {error.message}", attempt={"launch_id": None, "diagnosis": None}) from error

@@ -15,10 +15,11 @@ def from_server_info(info, logged=None):
     ``info``: parsed /server_info. ``logged``: capacity that the launch log printed (fills what the answer lacks). Unknown
     values are None. SGLang writes GB and means GiB.
     """
-    info, logged = info or {}, logged or {}
+    info, logged = info if isinstance(info, dict) else {}, logged or {}
     states = info.get("internal_states") or [{}]
     state = states[0] if isinstance(states, list) and states and isinstance(states[0], dict) else {}
-    memory = state.get("memory_usage") or {}
+    memory = state.get("memory_usage")
+    memory = memory if isinstance(memory, dict) else {}
     graph = memory.get("graph")
     if isinstance(graph, dict):  # from 0.5.19 on: one figure for each phase
         graph = sum(value for value in graph.values() if isinstance(value, (int, float)))

@@ -9,6 +9,9 @@
 from __future__ import annotations
 
 import json
+import time
+
+_LIMIT = 16 << 20
 
 
 class Answer:
@@ -27,7 +30,7 @@ class Answer:
         """The parsed body, or None when it is no JSON."""
         try:
             return json.loads(self.body.decode("utf-8", "replace"))
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
 
@@ -46,7 +49,7 @@ class Client:
         return f"http://{host}:{self.port}"
 
     def get(self, path, timeout):
-        """GET ``path``; ``timeout`` in seconds for connecting and for each read."""
+        """GET ``path``; ``timeout`` in seconds for connecting, for each read, and after which no further one is begun."""
         return self._ask("GET", path, None, timeout)
 
     def post(self, path, value, timeout):
@@ -61,12 +64,26 @@ class Client:
             headers["Content-Type"] = "application/json"
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
         try:
-            connection.request(method, path, body=body, headers=headers)
-            response = connection.getresponse()
-            return Answer(response.status, response.read(16 << 20))
-        except (OSError, http.client.HTTPException) as error:
+            connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+            try:
+                connection.request(method, path, body=body, headers=headers)
+                response = connection.getresponse()
+                return Answer(response.status, _body(response, time.monotonic() + timeout))
+            finally:
+                connection.close()
+        except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: a host or key that cannot be sent
             return Answer(0, error=f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
-        finally:
-            connection.close()
+
+
+def _body(response, deadline):
+    """At most 16 MiB of the body. A server that sends a byte now and then must not hold the caller, who watches a process."""
+    found = bytearray()
+    while len(found) < _LIMIT:
+        block = response.read1(_LIMIT - len(found))
+        if not block:
+            break
+        found += block
+        if time.monotonic() > deadline:
+            raise TimeoutError("the answer takes too long")
+    return bytes(found)

@@ -17,8 +17,13 @@ HEADER = "# Managed by kpro.sglang (module sglang_server). Changes here are over
 
 
 def quote(value):
-    """One word of a unit file: % and $ doubled, quoted when it holds white space, quotes or backslashes."""
-    text = str(value).replace("%", "%%").replace("$", "$$")
+    """One word of a command line in a unit file: % and $ doubled, quoted when it holds white space, quotes or backslashes."""
+    return word(str(value).replace("$", "$$"))
+
+
+def word(value):
+    """One word of a setting that takes a list: as ``quote``, but only command lines expand $."""
+    text = str(value).replace("%", "%%")
     if text and not any(char in text for char in " \t\"'\\;"):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -41,7 +46,7 @@ def render(name, user, group, state_dir, launch, end, environment_file, mounts, 
             ("Documentation", "https://docs.sglang.io/"),
             ("Wants", "network-online.target"),
             ("After", "network-online.target"),
-            ("RequiresMountsFor", " ".join(quote(item) for item in mounts)),
+            ("RequiresMountsFor", " ".join(word(item) for item in mounts)),
             # A load takes minutes: the default limit (5 starts in 10 s) would never trip.
             ("StartLimitIntervalSec", "2h"),
             ("StartLimitBurst", "3"),

@@ -46,16 +46,28 @@ def inventory(tmp_path):
 
 
 @pytest.fixture
-def bare(node, play, inventory):
-    """A guest with Python, made by the guest role alone; destroyed afterwards."""
+def no_guest(node):
+    """No guest 131 before, none afterwards."""
+
+    def destroy():
+        if node.pct("status", VMID).returncode == 0:
+            node.pct("stop", VMID)
+            assert node.pct("destroy", VMID).returncode == 0
+
+    destroy()
+    yield
+    destroy()
+
+
+@pytest.fixture
+def bare(node, play, inventory, no_guest):
+    """A guest with Python, made by the guest role alone."""
     made = play.run("deploy.yml", *inventory, "--tags", "guest")
     assert made.rc == 0, made.out[-3000:]
-    yield Guest(node, VMID)
-    node.pct("stop", VMID)
-    node.pct("destroy", VMID)
+    return Guest(node, VMID)
 
 
-def test_missing_guest_ends_with_a_sentence(node, play, inventory):
+def test_missing_guest_ends_with_a_sentence(node, play, inventory, no_guest):
     shown = play.run("deploy.yml", *inventory, "--check", "--diff")
     assert shown.rc == 0, shown.out[-3000:]
     assert f"Guest {VMID} is missing" in " ".join(shown.out.split())

@@ -45,8 +45,37 @@ def _guests_class():
     spec.loader.exec_module(module)
     module.FIRST = FIRST
     module.WORK = "/root/kpro-exec-cases"
-    module.Guests.numbers = {case: FIRST + case - 100 for case in range(100, 106)}
-    return module.Guests
+
+    class Guests(module.Guests):
+        numbers = {case: FIRST + case - 100 for case in range(100, 106)}
+
+        def pct(self, *words, cwd="/root", **options):
+            return super().pct(*words, cwd=cwd, **options)
+
+    return Guests
+
+
+class Unsafe(str):
+    """Text that Ansible must not take for a template."""
+
+    __slots__ = ()
+
+
+class Dumper(yaml.SafeDumper):
+    """YAML with Unsafe marked as such."""
+
+
+Dumper.add_representer(Unsafe, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text), style='"'))
+
+
+def unsafe(value):
+    """``value`` with every text in it that looks like a template, however deep, marked."""
+    if isinstance(value, dict):
+        return {key: unsafe(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [unsafe(part) for part in value]
+    # Ansible cannot read every text that is so marked ("*"), and only braces make a template.
+    return Unsafe(value) if isinstance(value, str) and "{" in value else value
 
 
 _made = []
@@ -60,8 +89,9 @@ def guests(node):
         atexit.register(made.remove)
         made.make()
         made.sh(
-            'id "$1" 2>/dev/null || useradd -m -s /bin/bash "$1"; mkdir -p /home/$1/.ssh; cp /etc/ssh-sandbox/authorized_keys /home/$1/.ssh/; '
-            'chown -R "$1:" /home/$1/.ssh; cat > /usr/local/bin/sudo.c; gcc -o /usr/local/bin/sudo /usr/local/bin/sudo.c; '
+            # The node's sshd takes one key for all users; without PAM it refuses accounts whose password is locked with "!".
+            'id "$1" 2>/dev/null || useradd -m -s /bin/bash -p "*" "$1"; '
+            "cat > /usr/local/bin/sudo.c; gcc -o /usr/local/bin/sudo /usr/local/bin/sudo.c; "
             "rm /usr/local/bin/sudo.c; chmod 4755 /usr/local/bin/sudo",
             LOGIN,
             stdin=SUDO.encode(),
@@ -133,7 +163,7 @@ class Ansible:
             folder = pathlib.Path(folder)
             (folder / "hosts.yml").write_text(yaml.safe_dump(self.inventory(), allow_unicode=True))
             play = [{"hosts": hosts, "gather_facts": False, **keywords, "tasks": tasks}]
-            (folder / "play.yml").write_text(yaml.safe_dump(play, allow_unicode=True, sort_keys=False))
+            (folder / "play.yml").write_text(yaml.dump(play, Dumper=Dumper, allow_unicode=True, sort_keys=False))
             (folder / "ansible.cfg").write_text("[defaults]\n")
             done = subprocess.run(
                 [str(self.program), "-i", "hosts.yml", "-f", str(forks), "play.yml"],

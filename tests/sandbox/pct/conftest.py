@@ -21,7 +21,7 @@ mkdir -p "$2"
 mountpoint -q "$2" || mount -t tmpfs -o mode=755,size=3g tmpfs "$2"
 grep -qsx "dir: $1" /etc/pve/storage.cfg || printf 'dir: %s\\n\\tpath %s\\n\\tcontent rootdir\\n' "$1" "$2" >> /etc/pve/storage.cfg
 """
-REMOVE_STORAGE = """
+REMOVE_STORAGE = r"""
 if mountpoint -q "$2"; then umount "$2"; fi
 if test -d "$2"; then rmdir "$2"; fi
 cfg=/etc/pve/storage.cfg

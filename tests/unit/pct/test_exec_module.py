@@ -188,7 +188,7 @@ def test_creates_and_removes(execute, tmp_path):
     result = execute(argv=["touch", str(mark)], creates=str(mark))
     assert (result["changed"], mark.exists()) == (True, True)
     result = execute(argv=["touch", str(mark)], creates=str(tmp_path / "m*"))
-    assert (result["changed"], result["failed"], result["rc"], result["stdout"], result["start"]) == (False, False, None, None, None)
+    assert (result["changed"], result["failed"], result["rc"], result["stdout"], result["start"]) == (False, False, 0, None, None)
     assert "exists" in result["msg"]
     assert execute(argv=["false"], removes=str(tmp_path / "no"))["changed"] is False
 
@@ -196,7 +196,7 @@ def test_creates_and_removes(execute, tmp_path):
 def test_check_mode_runs_nothing(execute, tmp_path):
     mark = tmp_path / "mark"
     result = execute(check=True, argv=["touch", str(mark)])
-    assert (result["skipped"], result["changed"], result["rc"]) == (True, False, None)
+    assert (result["skipped"], result["changed"], result["rc"]) == (True, False, 0)
     result = execute(check=True, argv=["touch", str(mark)], creates=str(mark))
     assert (result["changed"], "skipped" in result) == (True, False)
     assert not mark.exists()

@@ -60,7 +60,7 @@ _SHM = r"/dev/shm"
 RULES = (
     Rule("cache-denied", "cache_dir_not_writable", _DENIED, when=_cache_denied, strength=6, stage="cuda_graph", remedies=fix.cache_dir,
          say="A cache directory for compiled kernels cannot be written.", source="OS errors 13 and 30 in triton, flashinfer, inductor, deep_gemm caches"),
-    Rule("cache-denied-text", "cache_dir_not_writable", r"(?:not writable|cannot (?:create|write)|failed to create|unable to create).*(?:cache|workspace)\b.*", unless=r"CUDA graph|KV", strength=3,
+    Rule("cache-denied-text", "cache_dir_not_writable", r"(?:[Cc]ache|[Ww]orkspace) (?:dir(?:ectory)?|path|folder)\b.*(?:not writable|[Pp]ermission|cannot be created)", strength=3,
          stage="cuda_graph", remedies=fix.cache_dir, say="A cache directory for compiled kernels cannot be written.", source="flashinfer, triton"),
     Rule("model-denied", "model_path_permission", _DENIED, when=_model_denied, strength=6, stage="tokenizer", remedies=fix.model_permission,
          say="The server's user may not read the model files.", source="OS error 13 in transformers, safetensors and the loader"),

@@ -65,7 +65,7 @@ RULES = (
          say="The state cache of this hybrid model allows no running request: its slots do not suffice for one.",
          source="cuda_graph_runner.py get_batch_sizes_to_capture, tp_worker.py", until="0.5.13"),
     Rule("running-requests-zero", "kv_cache_oom", r"AssertionError: capture_bs=\[0?\]|max_running_requests? is zero", when=lambda match, context: not context.hybrid,
-         stage="memory_pool", remedies=fix.kv_cache, strength=4, say="The pools allow no running request.", source="tp_worker.py"),
+         stage="memory_pool", fixed=True, remedies=fix.kv_cache, strength=4, say="The pools allow no running request.", source="tp_worker.py"),
     Rule("mamba-slots", "mamba_slots_exhausted",
          r"Not enough space for mamba (?:cache|ping pong idx|\w+)|[Cc]an(?:'t|not) (?:alloc|allocate|get) (?:a )?mamba (?:cache|slot|index|buffer|state)|"
          r"mamba (?:cache|slot|state|pool|buffer)s? (?:alloc\w*|is|are) (?:failed|exhausted|full)|[Ff]ailed to allocate (?:a )?mamba",
@@ -81,9 +81,9 @@ RULES = (
          r"Free memory on device .*\((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on startup is less than desired GPU memory utilization", stage="distributed_init",
          remedies=fix.gpu_busy, say="Only {free} of {total} GiB are free on the GPU before the start.", source="vLLM gpu_worker.py"),
     Rule("oom-kill-kernel", "host_oom_killed", r"Out of memory: Killed process \d+|Memory cgroup out of memory|oom-kill:constraint=|invoked oom-killer|oom_reaper: reaped process", scope=ANY,
-         weight=RECORD, remedies=fix.host_oom, support=r"exit code: -9|exit code -9", say="The kernel killed a server process for lack of host or container memory.",
+         weight=RECORD, ends=True, remedies=fix.host_oom, support=r"exit code: -9|exit code -9", say="The kernel killed a server process for lack of host or container memory.",
          source="kernel mm/oom_kill.c"),
-    Rule("oom-kill-systemd", "host_oom_killed", r"Failed with result 'oom-kill'|A process of this unit has been killed by the OOM killer", scope=LOG, weight=RECORD, strength=4,
+    Rule("oom-kill-systemd", "host_oom_killed", r"Failed with result 'oom-kill'|A process of this unit has been killed by the OOM killer", scope=LOG, weight=RECORD, ends=True, strength=4,
          remedies=fix.host_oom, say="The service was ended for lack of host or container memory (OOM kill).", source="systemd"),
     Rule("scheduler-exit-9", "host_oom_killed",
          r"(?:scheduler|detokenizer) died during initialization \(exit code: -9\)|Subprocess (?:scheduler|detokenizer)\w* \(pid=\d+\) crashed with exit code -9|"

@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 
 from .. import remedies_general as fix
+from ..frames import stage_of_frames
 from ..model_types import TRANSFORMERS_TYPES
 from ..record import ANY, ERROR, LOG, WEAK, Rule
 
 _LOAD_FRAMES = re.compile(r"load_weights|weight_loader|load_model|model_loader|process_weights_after_loading|weight_utils|_load_w|default_loader")
-_TOKENIZER_FRAMES = re.compile(r"tokenization_|get_tokenizer|get_processor|tokenizers?/|processing_utils|image_processing|AutoTokenizer|tokenizer\.py|detokenizer|transformers/convert_slow|sentencepiece|tokenizer_manager|_tokenizer")
+_TOKENIZER_FRAMES = re.compile(r"tokenization_|get_tokenizer|get_processor|tokenizers?/|processing_utils|image_processing|AutoTokenizer|tokenizer\.py|detokenizer|transformers/convert_slow|sentencepiece|_tokenizer")
 _TP_SOURCE = re.compile(r"% *(?:self\.)?(?:attn_)?tp_(?:size|world|rank_size)|tp_size *% *|% *tensor_model_parallel|% *(?:self\.)?tp\b")
 
 
@@ -27,7 +28,8 @@ _IN_LOAD, _IN_TOKENIZER = _frames(_LOAD_FRAMES), _frames(_TOKENIZER_FRAMES)
 
 
 def _is_stage(*stages):
-    return lambda match, context: match.stage in stages
+    """The frames themselves say so; the stage of a match may be no more than the rule's own guess."""
+    return lambda match, context: match.block is not None and stage_of_frames(match.block.frames, match.ready_before) in stages
 
 
 def _tp_assert(match, context):
@@ -64,6 +66,8 @@ RULES = (
     Rule("bad-value", "invalid_argument_value",
          r"error: argument (?P<flag>[^:]+): (?P<what>(?:invalid|expected|ignored explicit|not allowed|must|should).*)|error: the following arguments are required: (?P<flag2>.+)|: error: one of the arguments",
          scope=ANY, ends=True, strength=8, stage="args", fixed=True, remedies=fix.bad_value, say=_refused_value, source="argparse"),
+    Rule("serve-arguments", "invalid_argument_value", r"^Exception: Error: (?:--model-path is required|--model-type requires a value|invalid --model-type)", strength=8, stage="args", fixed=True,
+         say="sglang serve misses a value or does not accept one.", source="cli/serve.py, cli/utils.py"),
     Rule("config-file", "invalid_argument_value", r"Config file (?:must|not found)|Multiple config files specified|No config file specified after|Unsupported config option", strength=7, stage="args", fixed=True,
          say="The configuration file of the command line cannot be used.", source="server_args_config_parser.py"),
     Rule("context-length", "context_length_exceeds_model", r"User-specified (?:context_length|max_model_len) \((?P<asked>\d+)\) is greater than the derived \w+ \(?(?:\w+=)?(?P<derived>\d+)?", strength=8, stage="tokenizer",
@@ -74,7 +78,7 @@ RULES = (
     Rule("speculative", "invalid_speculative_config",
          r"[Oo]nly .* speculative algorithms? (?:is|are) supported|[Ss]peculative decoding (?:for \S+ )?(?:is|does) (?:currently )?not (?:compatible|support)|[Uu]nknown speculative[ _]algorithm|"
          r"speculative[_ ](?:algorithm|draft|num|eagle|decoding|token)\w*[^\n]*(?:must|requires?|not support|unsupported|invalid|cannot|should|only|missing|needs?)|(?:requires?|need|set|specify|provide)[^\n]*speculative[_-]draft|"
-         r"Spec(?:ulative)? v2 (?:currently )?only supports|[Dd]raft model[^\n]*(?:not found|required|mismatch|must|does not match|incompatible|no )|topk = 1 for speculative|enable_mixed_chunk is (?:required|not supported)|EAGLE-?3? (?:requires|only supports|needs)",
+         r"Spec(?:ulative)? v2 (?:currently )?only supports|[Dd]raft model[^\n]*(?:not found|required|mismatch|must|does not match|incompatible|no )|topk = 1 for speculative|speculative_eagle_topk|topk > 1 speculative|enable_mixed_chunk is (?:required|not supported)|EAGLE-?3? (?:requires|only supports|needs)",
          strength=6, stage="args", remedies=fix.speculative, say="The options for speculative decoding do not fit each other or the model.", source="server_args.py, arg_groups/speculative_hook.py, speculative/"),
     Rule("speculative-no-draft", "invalid_speculative_config", r"^(?:AttributeError|TypeError|KeyError|ValueError|AssertionError|NotImplementedError)\b", strength=3, when=_speculative_without_draft, confidence=0.7, stage="weights_load",
          stages=("args", "weights_load", "serving"), remedies=fix.speculative, say="Speculative decoding fails: draft and model do not fit.", source="speculative/"),
@@ -84,12 +88,14 @@ RULES = (
          say="The expert-parallel size does not fit experts or tensor-parallel size.", remedies=fix.ep_size, source="arg_groups/parallel_hook.py, layers/moe"),
     Rule("tp-divisible", "tp_size_not_divisible",
          r"(?P<number>\d+) is not divisible by (?P<tp>\d+)|(?:attention|KV|kv|key) heads?[^\n]*(?:divisible|divide)|divisible by (?:the )?(?:tensor[- ]parallel|tensor_parallel|tp)[_ ]?(?:size|world)?|"
-         r"For quantized MoE models, please make sure|_size_per_partition *= *\d+ is not divisible|tp_size[^\n]*(?:must|should) (?:be )?divi", unless=r"tile_|number of nodes|attn_cp|page_size|dp_size", strength=6, stage="weights_load",
+         r"_size_per_partition *= *\d+ is not divisible|tp_size[^\n]*(?:must|should) (?:be )?divi", unless=r"tile_|number of nodes|attn_cp|page_size|dp_size", strength=6, stage="weights_load",
          stages=("args", "weights_load"), remedies=fix.tp_size, say="The tensor-parallel size does not divide a dimension of the model.", source="distributed/utils.py, layers/linear.py, models/, model_runner.py"),
+    Rule("tp-blocks", "tp_size_not_divisible", r"For quantized MoE models, please make sure", strength=9, stage="weights_load", stages=("args", "weights_load"), remedies=fix.tp_size,
+         say="The tensor-parallel size cuts the experts into pieces that the quantisation blocks do not divide.", source="model_runner.py, moe_ep_setup.py"),
     Rule("tp-assert", "tp_size_not_divisible", r"^AssertionError\b", when=_tp_assert, strength=5, stage="weights_load", remedies=fix.tp_size, say="The tensor-parallel size does not divide the heads of the model.", source="models/: assert heads % tp_size == 0"),
     Rule("page-size", "page_size_unsupported_by_backend",
          r"(?:[Pp]age[_ -]?size|page sizes?)[^\n]*(?:backend|[Aa]ttention|FlashMLA|flashmla|TRT-?LLM|trtllm|[Cc]utlass|fa[34])[^\n]*|(?:backend|FlashMLA|flashmla\w*|TRT-?LLM \w+|trtllm\w*|[Cc]utlass\w*|fa[34])[^\n]*(?:only supports?|requires?|must|supports)[^\n]*page[_ -]?size",
-         unless=r"[Mm]amba|no_buffer|overrid|chang(?:e|ing)", strength=7, stage="args", stages=("args", "attention_backend", "memory_pool"), remedies=fix.page_size, say="The attention backend does not accept this KV page size.", source="server_args.py, layers/attention/"),
+         unless=r"[Mm]amba|no_buffer|overrid|chang(?:e|ing)|topk|speculative", strength=7, stage="args", stages=("args", "attention_backend", "memory_pool"), remedies=fix.page_size, say="The attention backend does not accept this KV page size.", source="server_args.py, layers/attention/"),
     Rule("backend", "attention_backend_unsupported",
          r"(?:[Bb]ackends?|FlashAttention v\d|FlashMLA|trtllm_m[lh]a|TRTLLM M[LH]A|FA[34]|fa[34]|flashinfer|[Ff]lashInfer)[^\n]*(?:only (?:be )?supported|are the only supported|is only supported|not supported|not support|requires? (?:SM|sm|compute|Hopper|Blackwell|GPU)|does not support|"
          r"doesn't support|can only be used|is incompatible|unsupported)|Only \{?[\w', /]+\}? backends? (?:is|are) supported|Cross attention is not supported|Invalid attention backend|Can not import FA\d|"
@@ -102,7 +108,7 @@ RULES = (
          remedies=fix.device_ordinal, say="A GPU index beyond the visible GPUs is selected.", source="CUDA runtime"),
     Rule("lora", "lora_load_failed",
          r"(?:LoRA|lora|Lora)[^\n]*(?:not (?:found|exist|support|compatible|loaded)|fail|exceed|invalid|incompatib|must|need to|cannot|can't|unsupported|greater|larger|mismatch|only)|adapter_config\.json|adapter_model\.\w+|"
-         r"[Ff]ailed to load (?:the )?(?:LoRA|lora)? ?adapter", unless=r"successful|[Ee]xplor", scope=ERROR, strength=6, stage="weights_load", stages=("args", "weights_load", "memory_pool", "serving"), say="A LoRA adapter cannot be loaded.", remedies=fix.lora,
+         r"[Ff]ailed to load (?:the )?(?:LoRA|lora)? ?adapter", unless=r"successful|[Ee]xplor|(?:kv|q|o|qk)_lora_rank", scope=ERROR, strength=6, stage="weights_load", stages=("args", "weights_load", "memory_pool", "serving"), say="A LoRA adapter cannot be loaded.", remedies=fix.lora,
          source="lora/, arg_groups/lora_hook.py"),
     # --- configuration, tokenizer, hub
     Rule("remote-code", "trust_remote_code_required",
@@ -127,24 +133,23 @@ RULES = (
          r"Read timed out|ReadTimeoutError|IncompleteRead|ChunkedEncodingError|ConnectionResetError.*(?:hugging|hf\.co|cdn)|Connection broken|Consistency check failed|ReadTimeout\b|ContentTooShortError|peer closed connection without sending complete message|download .*(?:stalled|timed out)|error decoding response body",
          strength=5, stage="weights_load", stages=("tokenizer", "weights_load"), remedies=fix.hub_timeout, say="A download from the model hub broke off.", source="requests, urllib3, httpx, huggingface_hub"),
     Rule("hub", "hub_unreachable",
-         r"[Cc]ouldn't connect to ['\"]?https?|Temporary failure in name resolution|Name or service not known|NameResolutionError|Failed to resolve|ConnectTimeout|Failed to establish a new connection|ProxyError|CERTIFICATE_VERIFY_FAILED|SSLError|LocalEntryNotFoundError|"
+         r"[Cc]ouldn't connect to ['\"]?https?|Temporary failure in name resolution|Name or service not known|NameResolutionError|Failed to resolve ['\"(]|ConnectTimeout|Failed to establish a new connection|ProxyError|CERTIFICATE_VERIFY_FAILED|SSLError|LocalEntryNotFoundError|"
          r"OfflineModeIsEnabled|Cannot reach https?|outgoing traffic has been disabled|offline mode is enabled|HF_HUB_OFFLINE|Network is unreachable|cannot find the (?:requested|appropriate) (?:files|snapshot)[^\n]*(?:cache|disk)|No route to host|All connection attempts failed",
          strength=6, stage="tokenizer", stages=("tokenizer", "weights_load"), remedies=fix.hub, say="The model hub cannot be reached, and the model is not in the local cache.", source="huggingface_hub, requests, httpx, transformers utils/hub.py", scope=ERROR,
          when=lambda match, context: not re.search(r"gated repo|401 Client|403 Client|not yet valid", match.message())),
     Rule("model-missing", "model_path_missing",
          r"Repo id must (?:be in the form|use alphanumeric)|HFValidationError|does not appear to have a file named|is not a local folder and is not a valid model identifier|not a valid model identifier|Can't load (?:the )?config(?:uration)? for|"
-         r"No such file or directory: ['\"][^'\"]*(?:config\.json|params\.json)['\"]|Repository Not Found|404 Client Error|RevisionNotFound|Entry Not Found|Incorrect path_or_model_id|[Mm]odel (?:path|directory) \S+ (?:does not|doesn't) exist|"
-         r"(?:model|path) ['\"]?\S+['\"]? (?:was )?not found", strength=7, stage="tokenizer", stages=("args", "tokenizer", "weights_load"), unless=r"adapter|lora|LoRA|tokenizer", remedies=fix.model_path,
+         r"No such file or directory: ['\"][^'\"]*(?:config\.json|params\.json)['\"]|Repository Not Found|404 Client Error|RevisionNotFound|Entry Not Found|Incorrect path_or_model_id|[Mm]odel (?:path|directory) \S+ (?:does not|doesn't) exist", strength=7, stage="tokenizer", stages=("args", "tokenizer", "weights_load"), unless=r"adapter|lora|LoRA|tokenizer", remedies=fix.model_path,
          say="The model directory, or a file that must be in it, is not where the server looks for it.", source="huggingface_hub _validators.py, transformers utils/hub.py"),
     Rule("tokenizer", "tokenizer_failed",
          r"data did not match any variant of untagged enum|Can't load (?:the )?(?:tokenizer|processor|feature extractor|image processor)|[Ff]ailed to load (?:the )?(?:tokenizer|processor)|Unable to load (?:vocabulary|tokenizer)|[Cc]ouldn't instantiate the backend tokenizer|"
          r"Tokenizer class \S+ does not exist|not a string.*tokenizer|tokenizer\.(?:json|model)\b[^\n]*(?:not|fail|invalid|error)|preprocessor_config\.json|Internal: .*sentencepiece|ModelWrapper|Unrecognized (?:processing|image processor|feature extractor) class|"
          r"[Tt]okenizer[^\n]*(?:is not a valid|could not|cannot be|corrupt)", strength=6, stage="tokenizer", remedies=fix.tokenizer, say="The tokenizer or processor files cannot be read or built.", source="transformers, tokenizers"),
     Rule("tokenizer-frames", "tokenizer_failed", r"^(?:Exception|ValueError|TypeError|KeyError|OSError|RuntimeError|AttributeError|IndexError|json\.decoder\.JSONDecodeError|UnicodeDecodeError|ImportError)\b", strength=2, stage="tokenizer",
-         when=lambda match, context: _IN_TOKENIZER(match, context) and match.stage == "tokenizer", confidence=0.7, remedies=fix.tokenizer, say="The tokenizer or processor files cannot be read or built.", source="transformers, tokenizers"),
+         when=lambda match, context: _IN_TOKENIZER(match, context) and _is_stage("tokenizer")(match, context), confidence=0.7, remedies=fix.tokenizer, say="The tokenizer or processor files cannot be read or built.", source="transformers, tokenizers"),
     Rule("tokenizer-unreadable", "tokenizer_failed", r"_fix_v5_\w+: (?:unexpected error|failed to)|[Ff]ailed to (?:read|parse|load) (?:the )?(?:tokenizer|tokenizer_config)\b", scope=LOG, weight=WEAK, strength=4, stage="tokenizer",
          fixed=True, confidence=0.7, remedies=fix.tokenizer, say="The tokenizer's files could not be read, and the launch failed on the tokens it then made.", source="utils/hf_transformers/tokenizer.py"),
-    Rule("rope", "rope_scaling_misconfigured", r"(?:rope_(?:scaling|parameters|theta|type)|[Rr]o[Pp][Ee] (?:scaling|parameter|type)|rope scaling|RoPE|`rope)[^\n]*|json[_-]model[_-]override[_-]args[^\n]*", strength=6, stage="tokenizer",
+    Rule("rope", "rope_scaling_misconfigured", r"rope_(?:scaling|parameters|theta|type)\b|[Uu]nknown (?:RoPE|rope)|(?:RoPE|rope) (?:scaling|parameter|type)|`rope|json[_-]model[_-]override[_-]args", strength=6, stage="tokenizer",
          unless=r"context_length|does not recognize|[Uu]nrecognized keys", remedies=fix.rope, say="The rope settings of the model configuration or of its override are invalid.", source="transformers modeling_rope_utils.py, layers/rotary_embedding"),
     Rule("dtype", "dtype_unsupported_by_gpu", r"[Bb][Ff]loat16 is (?:only|not) supported|bfloat16[^\n]*(?:compute capability|not supported on|requires (?:SM|sm|compute))|does not support bfloat16", strength=7, stage="weights_load",
          stages=("args", "tokenizer", "weights_load"), remedies=fix.dtype, say="The GPU is too old for this number format (bfloat16).", source="model_runner.py; vLLM platforms/cuda.py"),
@@ -166,7 +171,7 @@ RULES = (
          say="{path} is not valid JSON: the model directory is damaged.", source="transformers configuration_utils.py"),
     Rule("layout", "checkpoint_layout_mismatch",
          r"not found in params_dict|Attempted to load weight \(|param_data\.shape|loaded_weight\.(?:shape|size)|size mismatch for |is not divisible by tile_|gptq_marlin_repack|[Mm]issing key\(?s?\)?[^\n]*(?:state|loaded)|[Uu]nexpected key|"
-         r"weight_shape|shape mismatch|does not (?:exist|match)[^\n]*(?:parameter|param|tensor|shape)|There is no module or parameter named", scope=ERROR, strength=6, stage="weights_load", when=lambda match, context: match.stage in ("weights_load", "memory_pool", "warmup", "launch", "tokenizer"),
+         r"(?:[Ww]eight|[Pp]arameter|[Cc]heckpoint|[Tt]ensor)[^\n]*shape mismatch|does not (?:exist|match)[^\n]*(?:parameter|param|tensor|shape)|There is no module or parameter named", scope=ERROR, strength=6, stage="weights_load", when=lambda match, context: match.stage in ("weights_load", "memory_pool", "warmup", "launch", "tokenizer"),
          support=r"not found in params_dict", remedies=fix.layout, say="Names or shapes of tensors in the checkpoint do not fit what this SGLang builds for the model.", source="model_loader/weight_utils.py, layers/linear.py, models/"),
     Rule("layout-frames", "checkpoint_layout_mismatch", r"^(?:KeyError: ['\"](?P<key>[\w.]*\w\.\w[\w.]*)['\"]|AssertionError\s*$|AssertionError:? .*|RuntimeError: (?:The size of tensor|start \(|The expanded size|shape ').*|IndexError\b.*|ValueError: .*(?:shape|size|dim).*)", strength=3, stage="weights_load",
          when=lambda match, context: _IN_LOAD(match, context) and match.stage == "weights_load" and any(re.search(r"weight_loader|load_weights|process_weights|_load_w", frame[1]) for frame in match.block.frames), confidence=0.75,
