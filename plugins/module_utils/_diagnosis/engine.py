@@ -123,7 +123,7 @@ def _support(finding, source, place):
     pattern, first = finding.rule.support, finding.evidence[0] if finding.evidence else None
     for line in source.lines(place.offset, place.end, place.number, skip=end - place.offset > LARGE):
         if pattern.search(line.body) and (first is None or line.text != first.text) and not line.body.startswith("server_args="):
-            finding.evidence.append(line)
+            finding.evidence.insert(0 if finding.rule.support_first else len(finding.evidence), line)
             return
 
 

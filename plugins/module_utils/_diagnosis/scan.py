@@ -23,7 +23,7 @@ ECHO = re.compile(
     r"Received sigquit from a child|SIGQUIT received|kill_process_tree called|Initialization failed\. Please see|Dumping requests before crash|Sleeping \d+ seconds before crash|"
     r"Pyspy failed|All pyspy dump|(?:Scheduler or )?DataParallelController \d+ terminated|EngineDeadError|Engine core initialization failed|Killed$|Main process exited|Failed with result|"
     r"\S+: line \d+: +\d+ (?:Killed|Aborted|Terminated|Bus error|Segmentation fault)|destroy_process_group\(\) was not called|unhandled system error|unhandled cuda error|leaked semaphore|"
-    r"Exit code: |Rank \d+ scheduler is dead|Subprocess \w+ \(pid=\d+\) crashed|Main process exited|did not become healthy|\S+\.service: State 'stop-\w+' timed out|\(core dumped\)"
+    r"(?:ERROR: +)?socket\.accept\(\) out of system resource|Exit code: |Rank \d+ scheduler is dead|Subprocess \w+ \(pid=\d+\) crashed|Main process exited|did not become healthy|\S+\.service: State 'stop-\w+' timed out|\(core dumped\)"
 )
 #: The launch ended or is ending.
 TERMINAL = re.compile(

@@ -185,7 +185,7 @@ def _hang(scan, context):
     connected = scan.p2p is not None or (tracker.marks and "using nccl" in tracker.marks[-1].body)
     if connected and (waited >= HANG or age >= HANG) and (scan.p2p is not None or tp > 1 or tp == 0):
         line = scan.p2p or tracker.marks[-1]
-        return Finding("nccl_p2p_hang", "distributed_init", "NCCL connected the GPUs and nothing has moved for %d s since." % max(waited, age), [line] + [tracker.last_line],
+        return Finding("nccl_p2p_hang", "distributed_init", "NCCL connected the GPUs and nothing has moved for %d s since." % max(waited, age), [line],
                        confidence=0.75, alternatives=["still_loading"],
                        remedies=[remedy("Start with NCCL_P2P_DISABLE=1 and --disable-custom-all-reduce", "NCCL_P2P_DISABLE", "set", "1", "Peer-to-peer over PCIe fails behind an IOMMU or access control."),
                                  remedy("Or correct IOMMU and ACS on the node")])

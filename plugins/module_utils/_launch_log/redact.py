@@ -14,7 +14,7 @@ MASK = "********"
 
 #: Names whose value is a secret. ``token`` alone is not one here: logs count tokens; only forms that name a credential are.
 _NAME = (
-    r"(?:[\w.]*?(?:api[-_ ]?key|admin[-_ ]?key|access[-_ ]?key(?:[-_ ]?id)?|secret(?:[-_ ]?(?:access[-_ ]?)?key)?|passw(?:or)?d|passphrase|passwd|"
+    r"(?:[\w.-]{0,40}?(?:api[-_ ]?key|admin[-_ ]?key|access[-_ ]?key(?:[-_ ]?id)?|secret(?:[-_ ]?(?:access[-_ ]?)?key)?|passw(?:or)?d|passphrase|passwd|"
     r"private[-_ ]?key|credentials?|client[-_ ]?secret|"
     r"(?:hf|hub|auth|access|refresh|bearer|id|session|github|gitlab|wandb|api|security|hugging[-_ ]?face(?:[-_ ]?hub)?)[-_ ]?token)"
     r"(?:[-_](?:password|file[-_]password))?)"
@@ -35,9 +35,9 @@ _HEADER = re.compile(
     r"(?P<value>[A-Za-z0-9._~+/=:@!$%^*-]{6,})"
 )
 _COOKIE = re.compile(r"(?i)(?P<name>\b(?:set-)?cookie\b[\"']?\s*[:=]\s*[\"']?)(?P<value>[^\"'\r\n]+)")
-_URL = re.compile(r"(?P<name>\b[a-zA-Z][a-zA-Z0-9+.-]*://)(?P<value>[^\s/@:'\"]*:[^\s/@'\"]+|[^\s/@:'\"]{8,})(?=@)")
+_URL = re.compile(r"(?P<name>\b[a-zA-Z][a-zA-Z0-9+.-]{0,30}://)(?P<value>[^\s/@:'\"]*:[^\s/@'\"]+|[^\s/@:'\"]{8,})(?=@)")
 _QUERY = re.compile(
-    r"(?i)(?P<name>[?&](?:[\w-]*(?:key|token|secret|password|passwd|signature|sig|credential|auth)[\w-]*)=)(?P<value>[^&\s'\"#]+)"
+    r"(?i)(?P<name>[?&](?:[\w-]{0,40}(?:key|token|secret|password|passwd|signature|sig|credential|auth)[\w-]{0,40})=)(?P<value>[^&\s'\"#]+)"
 )
 #: Tokens whose own form gives them away.
 _FORMS = re.compile(

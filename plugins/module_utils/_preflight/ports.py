@@ -14,7 +14,7 @@ from __future__ import annotations
 import errno
 import os
 
-from .listeners import bind_error, descends_from, holders
+from .._supervise.listeners import bind_error, descends_from, holders
 
 
 def check_port(server, report, proc="/proc"):

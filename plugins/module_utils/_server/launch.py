@@ -70,7 +70,7 @@ class Launch:
         try:
             return LaunchWatch(
                 self.layout.log(self.launch_id), process, self.client, self.options,
-                lambda: owns_port(self.layout.unit, self.options.port), status.stage,
+                lambda: owns_port(self.layout.unit, self.options.host, self.options.port), status.stage,
             ).run()
         finally:
             process.close()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from .._sglang import readiness
-from .._supervise.ports import holders, unit_of
+from .._supervise.listeners import holders
 from .._supervise.process import ProcessWatch
 from . import files
 
@@ -43,17 +43,17 @@ def _same(file):
     return content == file.content and os.stat(file.path).st_mode & 0o7777 == file.mode
 
 
-def owns_port(unit, port):
-    """True when every process that listens on ``port`` belongs to our unit, and there is one."""
-    pids = holders(port)
-    return bool(pids) and all(unit_of(pid) == unit for pid in pids)
+def owns_port(unit, host, port):
+    """True when every process that listens where this server is to listen belongs to our unit, and there is one."""
+    found, unseen = holders(port, host)
+    return bool(found) and not unseen and all(holder.unit == unit for holder in found)
 
 
 def ready_now(layout, pid, client, options):
     """One look at a server that was accepted before: (ready, parsed /server_info). A busy server may need 20 s for /health."""
     process = ProcessWatch(pid)
     try:
-        snapshot = readiness.Snapshot(process.alive, owns_port(layout.unit, options.port), None)
+        snapshot = readiness.Snapshot(process.alive, owns_port(layout.unit, options.host, options.port), None)
         if snapshot.ready_line:
             snapshot.health = client.get("/health", timeout=25).status
             answer = client.get("/server_info", timeout=10)

@@ -36,7 +36,7 @@ def wait(layout, state, record, options):
     try:
         watch = LaunchWatch(
             layout.log(state.invocation), process, Client(old.host, old.port, _key(layout)), old,
-            lambda: owns_port(layout.unit, old.port), Status(layout.status, state.invocation).stage,
+            lambda: owns_port(layout.unit, old.host, old.port), Status(layout.status, state.invocation).stage,
         )
         return watch.run().kind == READY
     finally:

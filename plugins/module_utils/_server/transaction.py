@@ -18,7 +18,7 @@ from .._model.inspection import inspect, summary
 from .._sglang.arguments import to_argv
 from .._sglang.capacity import from_server_info
 from .._sglang.http import Client
-from .._supervise.ports import holders, program_of, unit_of
+from .._supervise.listeners import holders
 from .._supervise.systemd import Systemd, is_init
 from . import diagnose, environment, files, previous, records
 from .account import find
@@ -243,13 +243,12 @@ class Transaction:
 
     def _check_port(self):
         """SGLang notices a taken port only after the whole load, and then never exits."""
-        foreign = [pid for pid in holders(self.options.port) if unit_of(pid) != self.layout.unit]
+        found, _unseen = holders(self.options.port, self.options.host)
+        foreign = [holder for holder in found if holder.unit != self.layout.unit]
         if foreign:
-            pid = foreign[0]
-            unit = unit_of(pid)
             raise KproError(
-                f"port {self.options.port} of server {self.options.name} is taken by {program_of(pid)} (pid {pid}{f', unit {unit}' if unit else ''}) "
-                "[port_in_use]; stop that program or give another port. Nothing was changed.",
+                f"port {self.options.port} of server {self.options.name} is held by {foreign[0]} [port_in_use]; "
+                "stop that program or give another port. Nothing was changed.",
                 cause="port_in_use",
             )
 

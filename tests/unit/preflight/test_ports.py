@@ -10,7 +10,8 @@ import sys
 
 import pytest
 
-from ansible_collections.kpro.sglang.plugins.module_utils._preflight import listeners, ports
+from ansible_collections.kpro.sglang.plugins.module_utils._preflight import ports
+from ansible_collections.kpro.sglang.plugins.module_utils._supervise import listeners
 from ansible_collections.kpro.sglang.plugins.module_utils._preflight.records import Report
 from ansible_collections.kpro.sglang.plugins.module_utils._preflight.servers import Server
 

@@ -324,21 +324,38 @@ def test_a_failed_replacement_of_a_stopped_server_puts_the_files_back_and_starts
     assert contents(machine) == before and not machine.systemd.show().active
 
 
-def test_a_replacement_that_the_disk_has_no_room_for_brings_the_old_server_back(machine, monkeypatch):
-    deploy(machine.wanted())
-    before = contents(machine)
+def no_room(monkeypatch, ending):
+    """Let the first rename to a path with this ending fail as on a full disk; returns the list of what failed."""
     real, full = os.rename, []
 
     def rename(source, target):
-        if os.path.basename(target) == "config.yaml" and f"{os.sep}next{os.sep}" not in target and not full:
+        if target.endswith(ending) and not full:
             full.append(target)
             raise OSError(errno.ENOSPC, "No space left on device")
         real(source, target)
 
     monkeypatch.setattr(os, "rename", rename)
+    return full
+
+
+@pytest.mark.parametrize("ending", ["state/main/server.json", "state/main/launch", "state/main/config.yaml", "state/main/environment", "sglang-main.service"])
+def test_a_replacement_that_the_disk_has_no_room_for_brings_the_old_server_back(machine, monkeypatch, ending):
+    deploy(machine.wanted())
+    before = contents(machine)
+    full = no_room(monkeypatch, ending)
     error = failed(machine.wanted(args={"context-length": 1024}))
     assert full and "No space left on device" in error.message and "is serving again" in error.message
     assert contents(machine) == before and machine.systemd.show().active
+    assert deploy(machine.wanted())[0] is False
+
+
+def test_where_not_even_the_old_files_can_be_kept_nothing_is_stopped(machine, monkeypatch):
+    _changed, first = deploy(machine.wanted())
+    before = contents(machine)
+    no_room(monkeypatch, "previous/config.yaml")
+    assert "No space left on device" in failed(machine.wanted(args={"context-length": 1024})).message
+    assert contents(machine) == before and machine.systemd.show().pid == first["pid"]
+    assert deploy(machine.wanted())[0] is False
 
 
 def test_a_replacement_that_systemd_refuses_to_start(machine):

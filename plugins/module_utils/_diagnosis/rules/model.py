@@ -172,8 +172,8 @@ RULES = (
     Rule("layout", "checkpoint_layout_mismatch",
          r"not found in params_dict|Attempted to load weight \(|param_data\.shape|loaded_weight\.(?:shape|size)|size mismatch for |is not divisible by tile_|gptq_marlin_repack|[Mm]issing key\(?s?\)?[^\n]*(?:state|loaded)|[Uu]nexpected key|"
          r"(?:[Ww]eight|[Pp]arameter|[Cc]heckpoint|[Tt]ensor)[^\n]*shape mismatch|does not (?:exist|match)[^\n]*(?:parameter|param|tensor|shape)|There is no module or parameter named", scope=ERROR, strength=6, stage="weights_load", when=lambda match, context: match.stage in ("weights_load", "memory_pool", "warmup", "launch", "tokenizer"),
-         support=r"not found in params_dict", remedies=fix.layout, say="Names or shapes of tensors in the checkpoint do not fit what this SGLang builds for the model.", source="model_loader/weight_utils.py, layers/linear.py, models/"),
+         support=r"not found in params_dict", support_first=True, remedies=fix.layout, say="Names or shapes of tensors in the checkpoint do not fit what this SGLang builds for the model.", source="model_loader/weight_utils.py, layers/linear.py, models/"),
     Rule("layout-frames", "checkpoint_layout_mismatch", r"^(?:KeyError: ['\"](?P<key>[\w.]*\w\.\w[\w.]*)['\"]|AssertionError\s*$|AssertionError:? .*|RuntimeError: (?:The size of tensor|start \(|The expanded size|shape ').*|IndexError\b.*|ValueError: .*(?:shape|size|dim).*)", strength=3, stage="weights_load",
          when=lambda match, context: _IN_LOAD(match, context) and match.stage == "weights_load" and any(re.search(r"weight_loader|load_weights|process_weights|_load_w", frame[1]) for frame in match.block.frames), confidence=0.75,
-         support=r"not found in params_dict", remedies=fix.layout, say="Names or shapes of tensors in the checkpoint do not fit what this SGLang builds for the model.", source="layers/linear.py weight_loader, models/ load_weights"),
+         support=r"not found in params_dict", support_first=True, remedies=fix.layout, say="Names or shapes of tensors in the checkpoint do not fit what this SGLang builds for the model.", source="layers/linear.py weight_loader, models/ load_weights"),
 )

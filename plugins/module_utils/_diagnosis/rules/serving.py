@@ -41,8 +41,8 @@ RULES = (
          r"tokenizer\.chat_template is not set|does not have a chat template|default chat template is no longer allowed|[Cc]annot use (?:apply_)?chat[_ ]template|no chat template (?:was )?(?:argument|given|defined|set|available)|"
          r"chat template (?:is )?(?:not (?:set|defined|found|provided)|missing|required)", scope=ANY, ends=True, strength=6, stage="serving", stages=("serving", "tokenizer", "warmup", "ready"), lasting=True,
          unless=r"defaulting to|[Uu]sing (?:the )?default|falling back", remedies=fix.chat_template, say="The model's tokenizer has no chat template, so chat requests fail.", source="transformers tokenization_utils_base.py"),
-    Rule("fd-limit", "fd_limit", r"\[Errno 24\]|Too many open files|socket\.accept\(\) out of system resource", scope=ANY, ends=True, strength=7, stage="serving",
-         stages=("weights_load", "serving", "ready", "warmup", "distributed_init"), lasting=True, remedies=fix.fd_limit, support=r"\[Errno 24\]",
+    Rule("fd-limit", "fd_limit", r"\[Errno 24\]|Too many open files", scope=ANY, ends=True, strength=7, stage="serving",
+         stages=("weights_load", "serving", "ready", "warmup", "distributed_init"), lasting=True, remedies=fix.fd_limit,
          say="The process has reached its limit of open files and sockets.", source="asyncio, OS error 24"),
     Rule("fp8-scales", "fp8_kv_scale_missing", r"Using FP8 KV cache but no scaling factors provided|no (?:k|kv)[/_ ]?(?:v)? ?scal(?:e|ing factors?).*(?:default|1\.0).*FP8|Using KV cache scaling factor 1\.0 for fp8", scope=LOG,
          weight=WEAK, ends=True, strength=1, stage="memory_pool", lasting=True, when=lambda match, context: str(context.args.get("kv_cache_dtype", "")).startswith(("fp8", "float8")),

@@ -140,7 +140,7 @@ def redacted_command(words):
         secret = is_secret_name(name)
         shown.append(f"{name}=***" if secret and equals else word)
         hide = secret and not equals and word.startswith("-")
-    from .._environment.redact import redact
+    from .._launch_log.redact import redact
 
     text = redact(" ".join(shown))
     return text if len(text) <= _COMMAND_LENGTH else text[:_COMMAND_LENGTH] + "..."
