@@ -59,7 +59,8 @@ options:
       - name: proxmox_start_timeout
   remote_user:
     description:
-      - User in the guest. C(pct) enters as root; another user is taken on with C(runuser) (or C(su)), in the user's home, without a password.
+      - User in the guest. C(pct) enters as root; another user is taken on with C(runuser) (or C(su)), in the user's home and without
+        a password.
       - C(become) works inside the guest from there, as on any host.
     type: str
     default: root
@@ -244,9 +245,8 @@ class Connection(SSHConnection):
         if report.refused:
             raise AnsibleConnectionFailure("%s: %s" % (name, report.refused))
         if report.stalled == "frozen":
-            raise AnsibleConnectionFailure(
-                "%s is frozen: it did not start the command within %d seconds." % (name, min(FROZEN_LIMIT, self.get_option("start_timeout")))
-            )
+            limit = min(FROZEN_LIMIT, self.get_option("start_timeout"))
+            raise AnsibleConnectionFailure("%s is frozen: it did not start the command within %d seconds." % (name, limit))
         if report.stalled:
             raise AnsibleConnectionFailure("%s did not start the command within %d seconds." % (name, self.get_option("start_timeout")))
         if not report.started:

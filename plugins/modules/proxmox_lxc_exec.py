@@ -77,9 +77,10 @@ options:
     type: str
   timeout:
     description:
-      - Seconds after which the command is ended in the guest, with TERM and a second later with KILL. All its processes are ended that did not
-        leave its session, process tree and output.
-      - Without it a command may run for ever. C(timeout) is also a keyword of tasks, which leaves the command running; indent it as an option.
+      - Seconds after which the command is ended in the guest, with TERM and a second later with KILL. So are all its processes that did
+        not leave its session, process tree and output.
+      - Without it a command may run for ever. C(timeout) is also a keyword of tasks, which leaves the command running. Indent it as an
+        option.
     type: float
   output_limit:
     description: How much of each of RV(stdout) and RV(stderr) is returned, in MiB. The rest is read and dropped.
@@ -213,9 +214,9 @@ timed_out:
   returned: always
 failure:
   description:
-    - What failed outside the command, or null. V(guest_missing), V(guest_on_other_node), V(guest_stopped), V(guest_frozen), V(guest_locked),
-      V(guest_refused) (no such user or folder in the guest), V(not_permitted), V(pct_missing), V(pct_usage), V(cluster_unavailable),
-      V(timeout) or V(transport).
+    - What failed outside the command, or null. V(guest_missing), V(guest_on_other_node), V(guest_stopped), V(guest_frozen),
+      V(guest_locked), V(guest_refused) (no such user or folder in the guest), V(not_permitted), V(pct_missing), V(pct_usage),
+      V(cluster_unavailable), V(timeout) or V(transport).
     - A command's own exit status other than 0 fails the task with null here.
   type: str
   returned: always
@@ -378,7 +379,7 @@ def main():
         outcome = Outcome() if module.check_mode and not conditional else run_in_guest(request)
         end = datetime.datetime.now()
     except KproError as error:
-        module.fail_json(error.message, failure=error.result.get("failure"), rc=None, timed_out=False, vmid=params["vmid"], invocation=shown(params))
+        module.fail_json(error.message, **{**result_of(Outcome(), params, None, None, None), **error.result})
     for text in outcome.warnings:
         module.warn(text)
     if outcome.failure:

@@ -139,7 +139,14 @@ class Plays:
         (self.folder / "play.yml").write_text(yaml.safe_dump(play))
         program = pathlib.Path(sys.executable).with_name("ansible-playbook")
         start = time.monotonic()
-        done = subprocess.run([str(program), "-i", "hosts.yml", "play.yml"], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [str(program), "-i", "hosts.yml", "play.yml"],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode:
             raise SystemExit(f"{host}: the play failed\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         return time.monotonic() - start
@@ -229,7 +236,9 @@ def measure(options, folder, collections):
             found[name] = min((seconds, peak), found.get(name, (seconds, peak)))
     rows = [(f"{options.mib} MiB", "seconds", "MiB/s", "of scp's rate", "memory, MiB")]
     for name, (seconds, peak) in found.items():
-        rows.append((name, f"{seconds:.2f}", f"{options.mib / seconds:.0f}", f"{found['scp'][0] / seconds:.2f}", f"{peak:.0f}" if peak else "-"))
+        rows.append(
+            (name, f"{seconds:.2f}", f"{options.mib / seconds:.0f}", f"{found['scp'][0] / seconds:.2f}", f"{peak:.0f}" if peak else "-")
+        )
     table(rows)
     print(f"memory for a file of 1 KiB: {memory:.0f} MiB")
 

@@ -102,7 +102,8 @@ def run_in_guest(request):
     outcome = Outcome()
     patience = FROZEN_LIMIT if request.timeout is None else min(FROZEN_LIMIT, request.timeout)
     if not thawed_within(request.vmid, patience):
-        return outcome.fail("guest_frozen", "guest %d is frozen: nothing can run in it until it is thawed (waited %g s)." % (request.vmid, patience))
+        message = "guest %d is frozen: nothing can run in it until it is thawed (waited %g s)."
+        return outcome.fail("guest_frozen", message % (request.vmid, patience))
     token = new_token()
     words = command_words(token, request.user, request.full_words(), request.folder, request.timeout, request.creates,
                           request.removes, request.look, len(request.secrets))  # fmt: skip
@@ -141,7 +142,7 @@ def _enter(request, words, limit, stdin, output_limit, outcome, method=None):
         if error.errno != errno.E2BIG:
             raise
         total = sum(len(word.encode("utf-8", "surrogateescape")) for word in argv)
-        message = "the arguments are too long for one call: %d bytes in all, at most %d in one argument; hand them over with stdin or shell."
+        message = "the arguments are too long for one call: %d bytes in all, %d allowed in each; hand them over with stdin or shell."
         outcome.fail("pct_usage", message % (total, LONGEST_ARGUMENT))
         return None
     outcome.fail(*classify(text.encode()))

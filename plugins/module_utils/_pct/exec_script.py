@@ -74,7 +74,8 @@ def plain_words(token, user, words):
 
 
 # Ends what belongs to a command: the descendants of $top, their process groups and sessions, and whoever holds $top's pipes
-# (a daemon that left them all but would keep the caller waiting; the flags tell who writes). First TERM, after one second KILL. $me is the caller, spared.
+# (a daemon that left them all but would keep the caller waiting; the flags tell who writes). First TERM, after a second KILL.
+# $me is the caller, spared.
 END_ALL = r"""
 # Adds to $list. What was found stays in it, for a process whose parent has died is only known by its session.
 victims() {

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from kpro_sandbox import settings
 
-ODD = ["a b", "z$(touch PWNED)", "-n", "é→日本", "it's \"q\"", "`touch PWNED`;x", "l1\nl2", "*", "\\", "#{x}"]
+ODD = ["a b", "z$(touch PWNED)", "-n", "é→日本", 'it\'s "q"', "`touch PWNED`;x", "l1\nl2", "*", "\\", "#{x}"]
 
 
 @pytest.fixture

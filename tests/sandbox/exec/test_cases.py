@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 CASES = {
-    case["id"]: case for case in yaml.safe_load((pathlib.Path(__file__).parents[1] / "pct" / "cases.yml").read_text(encoding="utf-8"))["cases"]
+    case["id"]: case
+    for case in yaml.safe_load((pathlib.Path(__file__).parents[1] / "pct" / "cases.yml").read_text(encoding="utf-8"))["cases"]
 }
 
 # Run as they stand: argv, vmid, stdin, environment and module_options of the case; compared with what the case says.
@@ -77,7 +78,12 @@ def task_of(case, guests):
     if stdin:
         arguments["stdin_base64"] = base64.b64encode(stdin).decode()
     environment = {name: str(value) for name, value in given.get("env", {}).items()}
-    return {"name": case["id"], "kpro.sglang.proxmox_lxc_exec": live.unsafe(arguments), "ignore_errors": True, "environment": environment}, stdin
+    return {
+        "name": case["id"],
+        "kpro.sglang.proxmox_lxc_exec": live.unsafe(arguments),
+        "ignore_errors": True,
+        "environment": environment,
+    }, stdin
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +246,10 @@ def test_parallel(ansible, guests):
     """parallel-8"""
     for index in range(8):
         ansible.hosts[f"node{index}"] = ansible.hosts["node"]
-    task = {"name": "x", "kpro.sglang.proxmox_lxc_exec": {"vmid": guests.numbers[100], "argv": ["sh", "-c", "echo $0", "{{ inventory_hostname }}"]}}
+    task = {
+        "name": "x",
+        "kpro.sglang.proxmox_lxc_exec": {"vmid": guests.numbers[100], "argv": ["sh", "-c", "echo $0", "{{ inventory_hostname }}"]},
+    }
     run = ansible.play("node?", [task], forks=8)
     for index in range(8):
         assert run.of("x", f"node{index}")["stdout"] == f"node{index}"

@@ -77,7 +77,10 @@ def test_64_mib_in_and_on_both_streams_out(run, guests):
 def test_shell_and_creates_through_a_whole_play(ansible, guests):
     number = guests.numbers[100]
     tasks = [
-        {"name": "once", "kpro.sglang.proxmox_lxc_exec": {"vmid": number, "shell": "echo \"it's é\" >/root/once\n", "creates": "/root/onc*"}},
+        {
+            "name": "once",
+            "kpro.sglang.proxmox_lxc_exec": {"vmid": number, "shell": 'echo "it\'s é" >/root/once\n', "creates": "/root/onc*"},
+        },
         {"name": "twice", "kpro.sglang.proxmox_lxc_exec": {"vmid": number, "shell": "exit 1", "creates": "/root/onc*"}},
         {"name": "look", "kpro.sglang.proxmox_lxc_exec": {"vmid": number, "shell": "exit 1", "removes": "/root/once"}, "check_mode": True},
         {"name": "skip", "kpro.sglang.proxmox_lxc_exec": {"vmid": number, "shell": "exit 1"}, "check_mode": True},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import yaml
 from ansible.plugins.connection import ssh
+
 from ansible_collections.kpro.sglang.plugins.doc_fragments import core_ssh
 
 CORE = yaml.safe_load(ssh.DOCUMENTATION)["options"]

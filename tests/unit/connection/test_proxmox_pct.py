@@ -14,10 +14,11 @@ from ansible import constants as C
 from ansible.errors import AnsibleConnectionFailure, AnsibleError, AnsibleFileNotFound
 from ansible.playbook.play_context import PlayContext
 from ansible.plugins.loader import become_loader
-from ansible_collections.kpro.sglang.plugins.connection import proxmox_pct
-from ansible_collections.kpro.sglang.plugins.doc_fragments import core_ssh
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from ansible_collections.kpro.sglang.plugins.connection import proxmox_pct
+from ansible_collections.kpro.sglang.plugins.doc_fragments import core_ssh
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "pct"))
 

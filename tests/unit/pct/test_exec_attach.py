@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.kpro.sglang.plugins.module_utils._errors import KproError
 from ansible_collections.kpro.sglang.plugins.module_utils._pct import attach
 

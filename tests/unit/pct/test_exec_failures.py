@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.kpro.sglang.plugins.module_utils._pct.failures import classify, said, warnings
 
 LOCALE_BLOCK = """perl: warning: Setting locale failed.
@@ -40,7 +41,7 @@ perl: warning: Falling back to the standard locale ("C").
         ("400 unable to parse option\npct exec <vmid> [<extra-args>] [OPTIONS]", "pct_usage"),
         ("Unknown option: keep-env\n400 unable to parse option", "pct_usage"),
         ("missing command at /usr/share/perl5/PVE/CLI/pct.pm line 292.", "pct_usage"),
-        ("Can't exec \"lxc-attach\": Argument list too long at /usr/share/perl5/PVE/CLI/pct.pm line 301.", "pct_usage"),
+        ('Can\'t exec "lxc-attach": Argument list too long at /usr/share/perl5/PVE/CLI/pct.pm line 301.', "pct_usage"),
         ("ERROR: unknown command 'pct exex'", "pct_usage"),
         ("ipcc_send_rec[1] failed: Connection refused\nUnable to load access control list: Connection refused", "cluster_unavailable"),
         ("kex_exchange_identification: Connection closed by remote host", "transport"),
@@ -49,7 +50,10 @@ perl: warning: Falling back to the standard locale ("C").
 )
 def test_failure(text, failure):
     assert classify(text.encode())[0] == failure
-    assert classify((LOCALE_BLOCK + "Warning: Permanently added 'pve1' (ED25519) to the list of known hosts.\n" + text + "\n").encode())[0] == failure
+    assert (
+        classify((LOCALE_BLOCK + "Warning: Permanently added 'pve1' (ED25519) to the list of known hosts.\n" + text + "\n").encode())[0]
+        == failure
+    )
 
 
 @pytest.mark.parametrize(

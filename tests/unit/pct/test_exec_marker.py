@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.kpro.sglang.plugins.module_utils._pct.marker import Report, new_token
 from hypothesis import given
 from hypothesis import strategies as st
+
+from ansible_collections.kpro.sglang.plugins.module_utils._pct.marker import Report, new_token
 
 TOKEN = new_token()
 

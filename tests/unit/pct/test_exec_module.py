@@ -7,6 +7,7 @@ import pathlib
 import sys
 
 import pytest
+
 from ansible_collections.kpro.sglang.plugins.module_utils._pct import exec_run, exec_state
 from ansible_collections.kpro.sglang.plugins.modules import proxmox_lxc_exec
 
@@ -43,7 +44,7 @@ def test_cmd_is_split_and_not_expanded(execute):
 
 
 def test_shell_is_read_whole_and_children_see_an_empty_stdin(execute):
-    result = execute(shell="cat\necho \"it's $0\" é\nexit 3\n")
+    result = execute(shell='cat\necho "it\'s $0" é\nexit 3\n')
     assert (result["stdout"], result["rc"], result["failure"]) == ("it's sh é", 3, None)
     assert execute(shell="x=1; echo ${x/1/2}", executable="/bin/bash")["stdout"] == "2"
     assert execute(shell=": " + "x" * 300000 + "\necho long")["stdout"] == "long"
@@ -120,7 +121,7 @@ def test_another_node_is_named(execute, tmp_path):
 
 def test_another_node_is_named_by_pvesh(execute, tmp_path):
     program = tmp_path / "pvesh"
-    program.write_text("#!/bin/sh\necho '[{\"vmid\": 102, \"node\": \"othernode\"}]'\n")
+    program.write_text('#!/bin/sh\necho \'[{"vmid": 102, "node": "othernode"}]\'\n')
     program.chmod(0o755)
     assert execute(vmid=102, argv=["id"])["failure"] == "guest_on_other_node"
 
@@ -143,7 +144,13 @@ def test_a_pct_that_hangs(execute, monkeypatch):
 
 def test_timeout(execute):
     result = execute(argv=["sh", "-c", "echo printed; exec sleep 300"], timeout=0.5)
-    assert (result["failed"], result["failure"], result["timed_out"], result["stdout"], result["rc"]) == (True, "timeout", True, "printed", 143)
+    assert (result["failed"], result["failure"], result["timed_out"], result["stdout"], result["rc"]) == (
+        True,
+        "timeout",
+        True,
+        "printed",
+        143,
+    )
     assert "0.5 s" in result["msg"]
     assert "above 0" in execute(argv=["id"], timeout=0)["msg"]
 

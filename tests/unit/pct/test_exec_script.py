@@ -12,11 +12,12 @@ import tempfile
 import time
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from ansible_collections.kpro.sglang.plugins.module_utils._errors import KproError
 from ansible_collections.kpro.sglang.plugins.module_utils._pct import exec_script
 from ansible_collections.kpro.sglang.plugins.module_utils._pct.marker import Report, new_token
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 SHELLS = [shell for shell in (["/bin/dash"], ["/bin/bash", "--posix"], ["/bin/bash"]) if shutil.which(shell[0])]
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TERM": "linux"}
@@ -56,7 +57,15 @@ def test_a_secret_arrives_and_the_rest_of_stdin_too(shell, value, stdin):
 
 @pytest.mark.parametrize(
     ("script", "rc"),
-    [("exit 0", 0), ("exit 1", 1), ("exit 254", 254), ("exit 255", 255), ("kill -9 $$", 137), ("kill -SEGV $$", 139), ("kill -INT $$", 130)],
+    [
+        ("exit 0", 0),
+        ("exit 1", 1),
+        ("exit 254", 254),
+        ("exit 255", 255),
+        ("kill -9 $$", 137),
+        ("kill -SEGV $$", 139),
+        ("kill -INT $$", 130),
+    ],
 )
 def test_status_and_signals_are_exact(shell, script, rc):
     done, report = command(shell, "sh", "-c", script)
@@ -87,7 +96,9 @@ def test_environment_is_that_of_a_login(shell):
 
 def test_a_poor_path_is_replaced(shell):
     token = new_token()
-    done, _report = run(shell, exec_script.plain_words(token, "root", ["/bin/sh", "-c", "echo $PATH"]), token, environment={"PATH": "/bin:/usr/bin"})
+    done, _report = run(
+        shell, exec_script.plain_words(token, "root", ["/bin/sh", "-c", "echo $PATH"]), token, environment={"PATH": "/bin:/usr/bin"}
+    )
     assert b"/usr/local/bin" in done.stdout
 
 
@@ -163,7 +174,9 @@ STUBBORN = {
 }
 
 
-@pytest.mark.parametrize(("kind", "user"), [*((kind, "root") for kind in STUBBORN), ("ignores-term", "nobody"), ("daemon-with-pipes", "nobody")])
+@pytest.mark.parametrize(
+    ("kind", "user"), [*((kind, "root") for kind in STUBBORN), ("ignores-term", "nobody"), ("daemon-with-pipes", "nobody")]
+)
 def test_time_limit_ends_everything_and_keeps_the_output(shell, kind, user):
     tag = new_token()
     done, report = command(shell, "sh", "-c", STUBBORN[kind].replace("@", tag), limit=0.5, user=user)
@@ -195,7 +208,9 @@ def _text(path):
 def test_clean_up_ends_a_command_that_pct_left_behind(shell):
     token, tag = new_token(), new_token()
     words = exec_script.command_words(token, "root", ["sh", "-c", f"trap '' TERM; sleep 300; sleep 300 # {tag}"])
-    process = subprocess.Popen([*shell, *words[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+    process = subprocess.Popen(
+        [*shell, *words[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+    )
     try:
         started = b""
         while not (report := Report(started, token)).started:

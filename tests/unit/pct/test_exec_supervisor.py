@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+
 from ansible_collections.kpro.sglang.plugins.module_utils._pct.attach import attach_argv
 from ansible_collections.kpro.sglang.plugins.module_utils._pct.exec_script import plain_words
 from ansible_collections.kpro.sglang.plugins.module_utils._pct.exec_supervisor import supervised

@@ -9,10 +9,11 @@ import shutil
 import subprocess
 
 import pytest
-from ansible_collections.kpro.sglang.plugins.module_utils._pct.marker import Report, new_token
-from ansible_collections.kpro.sglang.plugins.module_utils._pct.transfer import receive_words, send_words
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from ansible_collections.kpro.sglang.plugins.module_utils._pct.marker import Report, new_token
+from ansible_collections.kpro.sglang.plugins.module_utils._pct.transfer import receive_words, send_words
 
 SHELLS = [shell for shell in ("/bin/dash", "/bin/bash") if shutil.which(shell)]
 NAME = st.text(st.characters(blacklist_characters="\0/", blacklist_categories=["Cs"]), min_size=1, max_size=40).filter(
@@ -32,7 +33,9 @@ def receive(shell, path, data, digest=None, cwd=None):
 
 def send(shell, path, cwd=None):
     token = new_token()
-    done = subprocess.run([shell, *send_words(token, str(path))[1:]], stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=cwd, timeout=60)
+    done = subprocess.run(
+        [shell, *send_words(token, str(path))[1:]], stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=cwd, timeout=60
+    )
     return done, Report(done.stderr, token)
 
 
