@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast the connection plugin is, beside what one would use otherwise. Needs the sandbox (make sandbox-up) and root.
 
-usage: connection.py [--vmid N] [--tasks N] [--mib N] [--rounds N] [--peer FOLDER] [--proxmox-perl SECONDS]
+usage: connection.py [--vmid N] [--tasks N] [--mib N] [--rounds N] [--peer FOLDER]
 
 Thirty small tasks in a guest, by this plugin (pct, lxc-attach), by community.proxmox's proxmox_pct_remote (when Ansible finds that
 collection, or in the collections folder given by --peer; it needs paramiko) and by plain ssh into the guest, for which an sshd
@@ -70,21 +70,18 @@ def in_guest(vmid, script, stdin=b""):
 
 def put_sshd(vmid):
     """Start this machine's sshd, with its libraries, in the guest; the guest itself is not changed outside of one folder."""
-    libraries = [line.split()[2] for line in subprocess.run(["ldd", "/usr/sbin/sshd"], check=True, capture_output=True, text=True).stdout.splitlines()
-                 if "=> /" in line]  # fmt: skip
+    listed = subprocess.run(["ldd", "/usr/sbin/sshd"], check=True, capture_output=True, text=True).stdout
+    libraries = [line.split()[2] for line in listed.splitlines() if "=> /" in line]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         (folder / "lib").mkdir()
         for library in libraries:
             shutil.copy(library, folder / "lib")
-        for program in ("/usr/sbin/sshd", "/usr/bin/scp"):
-            shutil.copy(program, folder)
-        sftp = pathlib.Path("/usr/lib/openssh/sftp-server")
-        shutil.copy(sftp, folder)
+        shutil.copy("/usr/sbin/sshd", folder)
         shutil.copy(settings.STATE / "host_ed25519", folder / "key")
         shutil.copy(settings.STATE / "id_ed25519.pub", folder / "authorized_keys")
-        lines = [f"Port {PORT}", f"HostKey {SSHD}/key", f"AuthorizedKeysFile {SSHD}/authorized_keys", f"PidFile {SSHD}/pid", "StrictModes no",
-                 "UsePAM no", "PermitRootLogin prohibit-password", "MaxStartups 100", "Subsystem sftp internal-sftp"]  # fmt: skip
+        lines = [f"Port {PORT}", f"HostKey {SSHD}/key", f"AuthorizedKeysFile {SSHD}/authorized_keys", f"PidFile {SSHD}/pid",
+                 "StrictModes no", "UsePAM no", "PermitRootLogin prohibit-password", "Subsystem sftp internal-sftp"]  # fmt: skip
         (folder / "config").write_text("\n".join(lines) + "\n")
         tar = subprocess.run(["tar", "c", "-C", str(folder), "."], check=True, capture_output=True).stdout
     in_guest(vmid, f"mkdir -p {SSHD}; tar x -C {SSHD}; chmod 600 {SSHD}/key", tar)

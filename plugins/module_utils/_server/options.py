@@ -34,7 +34,7 @@ class Options:
         self.state_dir = _absolute(params, "state_dir")
         self.log_dir = _absolute(params, "log_dir")
         self.keep_logs = _at_least(params, "keep_logs", 1)
-        given = normalise(params["args"] or {})
+        given = {name: _number(value) for name, value in normalise(params["args"] or {}).items()}
         self.model = _one_of(params, given, "model")
         self.host = str(_one_of(params, given, "host") or DEFAULT_HOST)
         self.port = _port(_one_of(params, given, "port"))
@@ -114,6 +114,17 @@ def _one_of(params, given, option):
     if value is not None and twin is not None and str(value) != str(twin):
         raise KproError(f"{option} is {value!r} and args.{_TWINS[option]} is {twin!r}; give one of them")
     return twin if value is None else value
+
+
+def _number(value):
+    """Text that is a number as that number: for SGLang both are the same word, and templates make text of numbers."""
+    for kind in (int, float):
+        try:
+            if isinstance(value, str) and value[-1:].isdigit() and str(kind(value)) == value:
+                return kind(value)
+        except ValueError:
+            continue
+    return value
 
 
 def _port(value):

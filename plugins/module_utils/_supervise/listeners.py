@@ -14,6 +14,7 @@ import os
 import socket
 
 from .._gpu.owners import parse_cgroup
+from .._launch_log.redact import MASK, redact
 from .._sglang.arguments import is_secret_name
 
 _LISTEN = "0A"  # state TCP_LISTEN in /proc/net/tcp
@@ -134,14 +135,12 @@ def redacted_command(words):
     for word in words:
         name, equals, _value = word.partition("=")
         if hide and not word.startswith("--"):
-            shown.append("***")
+            shown.append(MASK)
             hide = False
             continue
         secret = is_secret_name(name)
-        shown.append(f"{name}=***" if secret and equals else word)
+        shown.append(f"{name}={MASK}" if secret and equals else word)
         hide = secret and not equals and word.startswith("-")
-    from .._launch_log.redact import redact
-
     text = redact(" ".join(shown))
     return text if len(text) <= _COMMAND_LENGTH else text[:_COMMAND_LENGTH] + "..."
 

@@ -152,7 +152,7 @@ class Ansible:
                     "ansible_python_interpreter": "/usr/bin/python3",
                     "ansible_pipelining": True,
                     "ansible_ssh_private_key_file": f"{state}/id_ed25519",
-                    "ansible_ssh_common_args": f"-o UserKnownHostsFile={state}/known_hosts -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes",
+                    "ansible_ssh_common_args": f"-o UserKnownHostsFile={state}/known_hosts -o IdentitiesOnly=yes",
                 },
             }
         }

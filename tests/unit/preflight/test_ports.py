@@ -167,5 +167,5 @@ def test_socket_tables(tmp_path):
 def test_redacted_command():
     words = ["python", "-m", "x", "--api-key", "k1", "--hf_token=k2", "PASSWORD=k3", "http://u:secret-k4@h/", "--api-key", "--port", "5"]
     text = listeners.redacted_command(words)
-    assert text == "python -m x --api-key *** --hf_token=*** PASSWORD=*** http://********@h/ --api-key --port 5"
+    assert text == "python -m x --api-key ******** --hf_token=******** PASSWORD=******** http://********@h/ --api-key --port 5"
     assert len(listeners.redacted_command(["x" * 500])) == 203

@@ -114,6 +114,15 @@ def test_what_is_in_args_counts_like_the_option(options):
     assert wanted.args == {"tp-size": 2, "enable-metrics": True}
 
 
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [("2", 2), ("-1", -1), ("0.85", 0.85), ("1e-05", 1e-05), ("007", "007"), ("1_000", "1_000"), ("nan", "nan"), ("inf", "inf"), ("²", "²"), ("2.50", "2.50"), ("a2", "a2"), ("", ""), (2, 2), (True, True), (["1", "2"], ["1", "2"])],
+)
+def test_numbers_of_templates_are_numbers_and_the_rest_is_left(options, given, value):
+    found = options(args={"x": given}).args["x"]
+    assert (found, type(found)) == (value, type(value))
+
+
 def test_the_same_value_twice_is_no_quarrel(options):
     assert options(port=30001, args={"port": "30001", "model": "/models/tiny"}).port == 30001
     assert options(gpus=["0", "1"], environment={"CUDA_VISIBLE_DEVICES": "0,1"}).gpus == ["0", "1"]

@@ -338,7 +338,7 @@ def no_room(monkeypatch, ending):
     return full
 
 
-@pytest.mark.parametrize("ending", ["state/main/server.json", "state/main/launch", "state/main/config.yaml", "state/main/environment", "sglang-main.service"])
+@pytest.mark.parametrize("ending", ["state/main/server.json", "state/main/launch", "state/main/config.yaml", "state/main/environment", "etc-systemd/sglang-main.service"])
 def test_a_replacement_that_the_disk_has_no_room_for_brings_the_old_server_back(machine, monkeypatch, ending):
     deploy(machine.wanted())
     before = contents(machine)
