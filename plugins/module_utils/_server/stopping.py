@@ -40,5 +40,6 @@ def stop(name, state_dir, log_dir, stop_timeout, check, remove):
         for path in ours:
             os.unlink(path)
         previous.forget(layout)
+        systemd.forget_failure()
         systemd.reload()
     return changed, server, diff

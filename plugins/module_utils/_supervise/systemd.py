@@ -78,9 +78,13 @@ class Systemd:
     def reload(self):
         self._do("daemon-reload", unit=False, timeout=90)
 
+    def forget_failure(self):
+        """Clear the failed state and the start limit; systemd lists a removed unit that failed until then."""
+        self._do("reset-failed", check=False)
+
     def start(self):
         """Start and return when the program was executed (Type=exec); a unit that cannot be started raises."""
-        self._do("reset-failed", check=False)
+        self.forget_failure()
         self._do("start", timeout=120)
 
     def stop(self, timeout):

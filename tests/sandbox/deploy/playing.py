@@ -100,6 +100,7 @@ class Guest:
 
 CPU_ARGS = {
     "device": "cpu", "attention-backend": "torch_native", "grammar-backend": "none", "max-total-tokens": 4096, "max-running-requests": 2,
+    "sleep-on-idle": True,
 }
 
 
