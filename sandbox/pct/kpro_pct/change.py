@@ -128,13 +128,12 @@ def drop_unchanged(config):
 
 def apply_pending(vmid, config):
     """Make everything pending current and write the file."""
-    from .power import root_uid
 
     for name in config.pending_deletes():
         delete_current(config, name)
     config.pending.values.pop("delete", None)
     for name in list(config.pending.values):
-        config.values[name] = new_volume(vmid, name, config.pending.values.pop(name), root_uid(config))
+        config.values[name] = new_volume(vmid, name, config.pending.values.pop(name), lxc_config.root_uid(config))
     if config.pending.description:
         config.description = config.pending.description
     config.pending.description = ""
@@ -190,7 +189,6 @@ def apply_live(vmid, config, modified):
 
 def apply_one(vmid, config, name):
     """True when the running guest now has the pending value of ``name``."""
-    from .power import root_uid
 
     value = config.pending.values[name]
     if name in LIVE:
@@ -202,7 +200,7 @@ def apply_one(vmid, config, name):
         return True
     if name in config.values or not re.fullmatch(r"(mp|dev)\d+", name):
         return False
-    owner = root_uid(config)
+    owner = lxc_config.root_uid(config)
     if name.startswith("dev"):
         device = property_string.values(value, guest_options.DEVICE)
         hotplug.add_device(vmid, devices.create_copy(vmid, device, owner), device["path"], owner)

@@ -68,7 +68,7 @@ def build(vmid, config, parameters, keys):
     config.values.setdefault("unprivileged", "1")
     if config.values["unprivileged"] == "0":
         del config.values["unprivileged"]
-    owner = power.root_uid(config)
+    owner = lxc_config.root_uid(config)
     wanted = property_string.values(config.get("rootfs", f"{parameters.get('storage', 'local')}:{DEFAULT_SIZE}"), guest_options.VOLUME)
     new = guest_options.NEW_DISK.fullmatch(wanted.get("volume", ""))
     if not new:

@@ -101,3 +101,12 @@ def addresses(prefix, net, root):
     if os.path.exists(f"{root}/sbin/ifup") or os.path.exists(f"{root}/usr/sbin/ifup") or not guest_options.is_cidr(net.get("ip", "")):
         return []
     return [f"{prefix}.ipv4.address = {net['ip']}"] + ([f"{prefix}.ipv4.gateway = {net['gw']}"] if "gw" in net else [])
+
+
+def root_uid(config):
+    """The uid and gid on the node of the guest's root: 0, or the first of its id map."""
+    for key, value in config.raw:
+        fields = value.split()
+        if key == "lxc.idmap" and fields[:2] == ["u", "0"]:
+            return int(fields[2])
+    return ROOT_UID if config.flag("unprivileged") else 0

@@ -15,15 +15,6 @@ from .shell_text import warn
 STOP_SECONDS = 20
 
 
-def root_uid(config):
-    """The uid and gid on the node of the guest's root: 0, or the first of its id map."""
-    for key, value in config.raw:
-        fields = value.split()
-        if key == "lxc.idmap" and fields[:2] == ["u", "0"]:
-            return int(fields[2])
-    return lxc_config.ROOT_UID if config.flag("unprivileged") else 0
-
-
 def start(vmid, skiplock=0, debug=0):
     with node.locked(vmid):
         config = node.load(vmid)
@@ -44,7 +35,7 @@ def start_locked(vmid, config, debug=0):
     if not os.path.isdir(root):
         raise PctError(f"unable to activate storage - directory '{root}' does not exist\nstartup for container '{vmid}' failed")
     lxc_config.write(vmid, config)
-    owner = root_uid(config)
+    owner = lxc_config.root_uid(config)
     devices.create_copies(vmid, config, owner)
     guest_files.write_all(root, config, vmid, owner)
     hooks.run(vmid, config, "pre-start", must_succeed=True)
