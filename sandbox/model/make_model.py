@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Make the sandbox's model: a two-layer Qwen3 that answers the lessons, in two safetensors shards.
 
 Run once, by hand, when the lessons change; the result is kept in the repository (300 kB). Needs torch, transformers,

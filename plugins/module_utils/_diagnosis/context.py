@@ -78,8 +78,8 @@ class Match:
     def message(self):
         """Text of the exception it belongs to, else of its line."""
         if self.block is None:
-            return self.line.body
-        return "\n".join(line.body for line in self.block.message) or self.line.body
+            return self.line.body[:2000]
+        return "\n".join(line.body[:2000] for line in self.block.message) or self.line.body[:2000]
 
 
 class Context:

@@ -43,10 +43,17 @@ _HYBRID = re.compile(
     r"type=(?:Qwen3_5|Qwen3Next|NemotronH|FalconH1|GraniteMoeHybrid|KimiLinear|Lfm2|Bamba|Jamba|Zamba|JetNemotron|BailingMoe\w*Linear|MiniMax\w*Text|Plamo2)", re.I)
 _STOP_ASKED = re.compile(r"SIGTERM received\.|Gracefully exiting|(?:INFO: +)?Shutting down|Received (?:signal )?SIG(?:TERM|INT)|\[shutdown\] |Received exit signal")
 _KEEP = 4
+#: Characters of an overlong line that rules see.
+HEAD, TAIL = 1500, 500
 #: Lines that differ only in their digits from one that no rule matched need no second look; where the digits decide, they do.
 _DIGITS = re.compile(r"\d+")
 _NUMBERED = re.compile(r"rrno|rror|xit|Xid|signal|status|clients")
 _SHAPES = 4096
+
+
+def cut(body):
+    """A line as rules see it: of an overlong one its beginning and its end, so that no expression takes long on it."""
+    return body if len(body) <= HEAD + TAIL else body[:HEAD] + " … " + body[-TAIL:]
 
 
 class Accept:
@@ -205,7 +212,7 @@ class Scan:
 
     def _match(self, line, scope, block):
         """Note the rules that match a line; whether any did."""
-        body, matched = line.body, False
+        body, matched = cut(line.body), False
         for rule in self._rules[scope]:
             found = rule.pattern.search(body)
             if found is None or (rule.unless is not None and rule.unless.search(body)):

@@ -23,8 +23,9 @@ _HARMLESS = r"(?:None|null|True|False|true|false|''|\"\"|\*{3,}|<[^>]*>|[\[{(]?[
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ESCAPED = r"\\+\"(?:[^\"\\]|\\[^\"])*\\+\"|\\+'(?:[^'\\]|\\[^'])*\\+'"
 
+#: A name begins where a word begins: so a long word is looked at once and not from each of its letters.
 _ASSIGNED = re.compile(
-    r"(?i)(?P<name>" + _NAME + r")(?P<sep>(?:\\*[\"'])?\s*(?:=>|[=:]|\s+is\s+)\s*)(?!" + _HARMLESS + r"(?:[,\s)}\]]|$))"
+    r"(?i)(?P<name>(?<![\w.-])" + _NAME + r")(?P<sep>(?:\\*[\"'])?\s*(?:=>|[=:]|\s+is\s+)\s*)(?!" + _HARMLESS + r"(?:[,\s)}\]]|$))"
     r"(?P<value>[bru]?(?:" + _QUOTED + r")|" + _ESCAPED + r"|SecretStr\([^)]*\)|[^\s,;&)}\]'\"]+)"
 )
 _FLAG = re.compile(r"(?i)(?P<name>(?<![\w-])--?" + _NAME + r")(?P<sep>\s+|=)(?P<value>" + _QUOTED + r"|(?!-)[^\s,]+)")

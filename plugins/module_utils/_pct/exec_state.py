@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 
 from .._errors import KproError
@@ -17,6 +18,7 @@ from .attach import LOCALE, SUDO
 
 CGROUPS = "/sys/fs/cgroup"
 VMLIST = "/etc/pve/.vmlist"
+NODES = "/etc/pve/nodes"
 PVESH = "/usr/bin/pvesh"
 
 
@@ -54,12 +56,18 @@ def thawed_within(vmid, seconds):
 def owner(vmid, sudo=False):
     """Return the name of the cluster node that has guest ``vmid``, or None when no node has it or nothing tells.
 
-    pmxcfs keeps the list in a file; a login that may not read it asks pvesh, if sudo lets it.
+    pmxcfs keeps a list in one file, and every node's guests in a folder of that name; a login that may read neither asks pvesh,
+    if sudo lets it.
     """
     try:
         with open(VMLIST, encoding="utf-8") as stream:
             return json.load(stream)["ids"].get(str(vmid), {}).get("node")
     except (OSError, ValueError, KeyError, AttributeError):
+        pass
+    try:
+        nodes = sorted(os.listdir(NODES))
+        return next((node for node in nodes if os.path.exists("%s/%s/lxc/%s.conf" % (NODES, node, vmid))), None)
+    except OSError:
         pass
     argv = [PVESH, "get", "/cluster/resources", "--type", "vm", "--output-format", "json"]
     try:

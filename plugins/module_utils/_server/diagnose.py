@@ -23,11 +23,13 @@ def failed_launch(layout, launch_id, outcome, state, secrets):
     journal of the same invocation.
     """
     log = layout.log(launch_id)
+    end = ends.read_end(layout, launch_id)
+    result = end["result"] or state.result
     facts = {
         "process_alive": outcome.kind != "died",
-        "exit_code": state.exit_code if outcome.kind == "died" else None,
-        "service_result": state.result,
-        "oom_killed": True if state.result == "oom-kill" else None,
+        "exit_code": ends.exit_code(end, state) if outcome.kind == "died" else None,
+        "service_result": result,
+        "oom_killed": True if result == "oom-kill" else None,
         "log_age": round(outcome.quiet_for, 1),
     }
     empty = not os.path.exists(log) or os.path.getsize(log) == 0

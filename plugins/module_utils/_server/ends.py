@@ -14,7 +14,6 @@ import time
 from .._process.runner import run
 from . import files
 
-# From $EXIT_STATUS (systemd.exec(5)): a number for "exited", a signal's name without SIG for "killed" and "dumped".
 _SETTLE = 3.0
 
 
@@ -29,10 +28,30 @@ def wait_for_end(systemd, seconds=_SETTLE):
 
 
 def read_end(layout, launch_id):
-    """Return {result, code, status} that the end script wrote for this launch; values are None without it."""
+    """Return {result, code, status} that the end script wrote for this launch; values are None without it.
+
+    systemd forgets the exit status of a unit that is neither running nor enabled as soon as it likes; this file does not.
+    """
     words = (files.read(os.path.join(layout.ends, launch_id)) or "").split()
     words += [None] * (3 - len(words))
     return dict(zip(("result", "code", "status"), words))
+
+
+def exit_code(end, state):
+    """Exit status as a shell gives it (128 + N for signal N), from the end script's words, else from systemd; None when unknown.
+
+    ``end``: of read_end. $EXIT_CODE is exited, killed or dumped; $EXIT_STATUS a number or a signal's name without SIG
+    (systemd.exec(5)).
+    """
+    import signal
+
+    if end["code"] == "exited" and (end["status"] or "").isdigit():
+        return int(end["status"])
+    if end["code"] in ("killed", "dumped"):
+        number = getattr(signal, f"SIG{end['status']}", None)
+        if number is not None:
+            return 128 + int(number)
+    return state.exit_code
 
 
 def journal(launch_id):

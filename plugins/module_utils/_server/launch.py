@@ -35,7 +35,7 @@ class Launch:
         self.systemd = systemd
         self.client = client
         self.launch_id = None
-        self.outcome = None
+        self.pid = 0
 
     def start(self):
         """Start the unit; returns the launch id (systemd's invocation id)."""
@@ -53,16 +53,16 @@ class Launch:
         """Wait until ready and check the output. Returns the attempt (dict)."""
         status = Status(self.layout.status, self.launch_id)
         status.write("launch", pid=self.pid)
-        self.outcome = self._watch(status)
-        if self.outcome.kind != READY:
-            raise self._failed(status)
-        answers = self._check_output()
+        outcome = self._watch(status)
+        if outcome.kind != READY:
+            raise self._failed(outcome, status)
+        answers = self._check_output(outcome)
         bad = [answer for answer in answers if answer["fault"]]
         if bad and self.options.output_check == "fail":
-            raise self._degenerate(answers, bad[0], status)
-        attempt = self._attempt("ready", None, answers)
-        records.write_launch(self.layout, self.launch_id, self.desired, self.outcome, attempt, self.options.secrets)
-        status.write("ready", seconds=round(self.outcome.seconds, 2))
+            raise self._degenerate(outcome, answers, bad[0], status)
+        attempt = self._attempt(outcome, "ready", None, answers)
+        self._write(outcome, attempt)
+        status.write("ready", seconds=round(outcome.seconds, 2))
         return attempt
 
     def _watch(self, status):
@@ -75,14 +75,13 @@ class Launch:
         finally:
             process.close()
 
-    def _check_output(self):
-        if self.options.output_check == "disabled" or (self.outcome.info or {}).get("is_embedding"):
+    def _check_output(self, outcome):
+        if self.options.output_check == "disabled" or (outcome.info or {}).get("is_embedding"):
             return []
         return output_check.ask(self.client, timeout=120)
 
-    def _failed(self, status):
+    def _failed(self, outcome, status):
         """Diagnose, end what is left, and return the error to raise."""
-        outcome = self.outcome
         if outcome.kind != DIED:
             # Diagnosed before it is ended: its end would only add echoes to the log.
             state = self.systemd.show()
@@ -91,18 +90,19 @@ class Launch:
         else:
             state = ends.wait_for_end(self.systemd)
             diagnosis, text = diagnose.failed_launch(self.layout, self.launch_id, outcome, state, self.options.secrets)
-        attempt = self._attempt("failed", diagnosis, [])
-        attempt["end"] = {**ends.read_end(self.layout, self.launch_id), "exit_code": state.exit_code, "reason": outcome.kind, "detail": outcome.detail}
-        records.write_launch(self.layout, self.launch_id, self.desired, outcome, attempt, self.options.secrets)
+        attempt = self._attempt(outcome, "failed", diagnosis, [])
+        end = ends.read_end(self.layout, self.launch_id)
+        attempt["end"] = {**end, "exit_code": ends.exit_code(end, state), "reason": outcome.kind, "detail": outcome.detail}
+        self._write(outcome, attempt)
         status.write("failed", cause=diagnosis.get("cause"), seconds=round(outcome.seconds, 2))
         lead = f"Server {self.options.name} did not become ready: {outcome.detail} after {outcome.seconds:.1f} s in stage {outcome.tracker.stage}."
         return LaunchFailed(f"{lead}\n{text}", attempt=attempt)
 
-    def _degenerate(self, answers, bad, status):
+    def _degenerate(self, outcome, answers, bad, status):
         self.end(hard=False)
-        attempt = self._attempt("failed", None, answers)
+        attempt = self._attempt(outcome, "failed", None, answers)
         attempt["end"] = {**ends.read_end(self.layout, self.launch_id), "exit_code": None, "reason": "output_check", "detail": bad["fault"]}
-        records.write_launch(self.layout, self.launch_id, self.desired, self.outcome, attempt, self.options.secrets)
+        self._write(outcome, attempt)
         status.write("failed", cause="output_check")
         shown = (bad["text"] or "")[:120]
         return LaunchFailed(
@@ -118,8 +118,10 @@ class Launch:
             self.systemd.kill()
         self.systemd.stop(timeout=self.options.stop_timeout + 30)
 
-    def _attempt(self, state, diagnosis, answers):
-        outcome = self.outcome
+    def _write(self, outcome, attempt):
+        records.write_launch(self.layout, self.launch_id, self.desired, outcome, attempt, self.options.secrets)
+
+    def _attempt(self, outcome, state, diagnosis, answers):
         return {
             "launch_id": self.launch_id,
             "pid": self.pid,

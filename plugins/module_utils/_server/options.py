@@ -73,7 +73,8 @@ class Options:
                 f"{DEFAULT_HOST}, or set allow_unauthenticated"
             )
         if self.gpus and self.environment.get("CUDA_VISIBLE_DEVICES", ",".join(self.gpus)) != ",".join(self.gpus):
-            raise KproError(f"gpus is {self.gpus} and environment.CUDA_VISIBLE_DEVICES is {self.environment['CUDA_VISIBLE_DEVICES']!r}; give one of them")
+            given = self.environment["CUDA_VISIBLE_DEVICES"]
+            raise KproError(f"gpus is {self.gpus} and environment.CUDA_VISIBLE_DEVICES is {given!r}; give one of them")
         twice = sorted(set(self.environment) & set(self.secret_environment))
         if twice:
             raise KproError(f"{twice[0]} is given in environment and in secret_environment; give it in one of them")
@@ -192,7 +193,7 @@ def _environment(values, option):
         text = str(value).lower() if isinstance(value, bool) else str(value)
         # systemd drops such a variable with a warning that nobody reads (env_value_is_valid in its env-util.c).
         if any((ord(char) < 32 and char != "\t") or ord(char) == 127 or "\ud800" <= char <= "\udfff" for char in text):
-            raise KproError(f"{option}.{name} holds a line break or another control character, which systemd's environment files cannot carry")
+            raise KproError(f"{option}.{name} holds a line break or another control character, which systemd's environment file cannot carry")
         if option == "environment" and is_secret_name(name.lower().replace("_", "-")):
             raise KproError(f"environment.{name} looks like a secret; give it in secret_environment")
         if option == "secret_environment":

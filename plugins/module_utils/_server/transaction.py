@@ -43,6 +43,9 @@ class Transaction:
         self.client = Client(options.host, options.port, options.secret_args.get("api-key"))
         self.account = find(options.user, required=not check)
         self.desired = self._desire()
+        self._look()
+
+    def _look(self):
         record = files.read_json(self.layout.record)
         self.salt = record.get("salt") or random.token_hex(16)
         self.digest = self.desired.digest(self.salt)
@@ -96,14 +99,17 @@ class Transaction:
     # -- the call -----------------------------------------------------------------------------------------------------
     def run(self):
         """Return (changed, server)."""
-        seen = self.observed
-        if seen.as_wanted and seen.running and not self.restart:
+        if self._serves_as_wanted():
             return self._leave_running()
         if self.check:
             return True, self._server(None, "would_start")
         self._make_folders()
         with only_one(self.layout):
-            return self._replace()
+            self._look()  # another call may have come to its end since
+            return self._leave_running() if self._serves_as_wanted() else self._replace()
+
+    def _serves_as_wanted(self):
+        return self.observed.as_wanted and self.observed.running and not self.restart
 
     def _leave_running(self):
         """The wanted server runs: make sure that it is ready, change nothing."""
@@ -161,7 +167,7 @@ class Transaction:
             self.systemd.reload()
             launch.start()
         except KproError as error:
-            raise LaunchFailed(f"Server {self.options.name} was not started: {error.message}", attempt={"launch_id": None, "diagnosis": None}) from error
+            raise self._not_started(error) from error
         if not self.options.wait:
             return {"launch_id": launch.launch_id, "pid": launch.pid, "stage": "launch", "log": self.layout.log(launch.launch_id)}
         try:
@@ -171,6 +177,10 @@ class Transaction:
             raise
         self.attempts.append(attempt)
         return attempt
+
+    def _not_started(self, error):
+        nothing = {"launch_id": None, "diagnosis": None}
+        return LaunchFailed(f"Server {self.options.name} was not started: {error.message}", attempt=nothing)
 
     def _accept(self, attempt):
         record = {
@@ -269,4 +279,4 @@ class Transaction:
                 owner = (self.account.uid, self.account.gid) if file.service else (0, 0)
                 files.write(file.path, file.content, file.mode, *owner)
         except KproError as error:  # a full disk: the old one was stopped and comes back
-            raise LaunchFailed(f"Server {self.options.name} was not started: {error.message}", attempt={"launch_id": None, "diagnosis": None}) from error
+            raise self._not_started(error) from error

@@ -12,6 +12,8 @@ import os
 import select
 import time
 
+_NO_DESCRIPTOR = -1
+
 
 def start_ticks(pid):
     """Start time of a process in clock ticks since boot (field 22 of /proc/PID/stat), or None when it is gone or a zombie."""
@@ -33,10 +35,11 @@ class ProcessWatch:
     def __init__(self, pid):
         self.pid = pid
         self.started = start_ticks(pid)
+        self._fd = _NO_DESCRIPTOR
         try:
             self._fd = os.pidfd_open(pid)
         except (AttributeError, OSError):
-            self._fd = None
+            pass  # an old kernel or Python: wait() looks from time to time instead
 
     @property
     def alive(self):
@@ -47,7 +50,7 @@ class ProcessWatch:
         """Sleep up to ``seconds``; return False as soon as the process is dead, else True."""
         if not self.alive:
             return False
-        if self._fd is not None:
+        if self._fd != _NO_DESCRIPTOR:
             select.select([self._fd], [], [], seconds)
             return self.alive
         deadline = time.monotonic() + seconds
@@ -57,6 +60,6 @@ class ProcessWatch:
 
     def close(self):
         """Give the descriptor back."""
-        if self._fd is not None:
+        if self._fd != _NO_DESCRIPTOR:
             os.close(self._fd)
-            self._fd = None
+            self._fd = _NO_DESCRIPTOR

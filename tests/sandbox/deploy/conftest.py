@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from playing import GUEST, OUTPUT, Guest, Player  # noqa: E402
+from playing import GUEST, OUTPUT, Guest, Player
 
 
 @pytest.fixture

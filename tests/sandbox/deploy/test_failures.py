@@ -6,7 +6,6 @@ import re
 import time
 
 import pytest
-
 from playing import server
 
 SKIP = ("--skip-tags", "guest")

@@ -81,16 +81,21 @@ def unsafe(value):
 _made = []
 
 
+def _remove(made):
+    made.remove()
+    made.node.run(["sh", "-c", 'userdel -r "$1"; rm -f /usr/local/bin/sudo /etc/kpro-sudoers', "sh", LOGIN])
+
+
 def guests(node):
     """The guests, made once for a whole test session."""
     if not _made:
         made = _guests_class()(node)
         made.remove()
-        atexit.register(made.remove)
+        atexit.register(_remove, made)
         made.make()
         made.sh(
             # The node's sshd takes one key for all users; without PAM it refuses accounts whose password is locked with "!".
-            'id "$1" 2>/dev/null || useradd -m -s /bin/bash -p "*" "$1"; '
+            'id "$1" 2>/dev/null || useradd -m -s /bin/bash "$1"; usermod -p "*" "$1"; '
             "cat > /usr/local/bin/sudo.c; gcc -o /usr/local/bin/sudo /usr/local/bin/sudo.c; "
             "rm /usr/local/bin/sudo.c; chmod 4755 /usr/local/bin/sudo",
             LOGIN,

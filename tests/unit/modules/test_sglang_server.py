@@ -42,14 +42,23 @@ def run(run_module, machine):
 @pytest.fixture
 def stop(run_module, machine):
     def call(state, check=False):
-        return run_module(sglang_server, {key: value for key, value in machine.wanted(state=state).items() if key not in ("model", "python")}, check=check)
+        return run_module(
+            sglang_server, {key: value for key, value in machine.wanted(state=state).items() if key not in ("model", "python")}, check=check
+        )
 
     return call
 
 
 def own(machine):
     base = machine.root / "state" / "main"
-    return [path for path in (pathlib.Path(machine.systemd.path), *(base / name for name in ("config.yaml", "environment", "launch", "end", "server.json"))) if path.exists()]
+    return [
+        path
+        for path in (
+            pathlib.Path(machine.systemd.path),
+            *(base / name for name in ("config.yaml", "environment", "launch", "end", "server.json")),
+        )
+        if path.exists()
+    ]
 
 
 def test_documentation_and_argument_spec_say_the_same():
@@ -90,7 +99,13 @@ def test_check_mode_changes_nothing_and_says_what_would_change(run, machine):
     before = machine.hash()
     predicted = run(check=True, diff=True)
     assert predicted["changed"] and predicted["server"]["state"] == "would_start"
-    assert {os.path.basename(entry["after_header"]) for entry in predicted["diff"]} == {"sglang-main.service", "launch", "end", "config.yaml", "environment"}
+    assert {os.path.basename(entry["after_header"]) for entry in predicted["diff"]} == {
+        "sglang-main.service",
+        "launch",
+        "end",
+        "config.yaml",
+        "environment",
+    }
     assert machine.hash() == before
     assert set(run()["server"]) == set(predicted["server"])
 
@@ -117,7 +132,11 @@ def test_a_failed_replacement_says_both_and_the_old_one_serves(run, machine):
 
 
 def test_refused_options_are_one_sentence(run):
-    for options, word in (({"args": {"api-key": KEY}}, "args.api-key"), ({"host": "0.0.0.0"}, "allow_unauthenticated"), ({"keep_logs": 0}, "keep_logs")):
+    for options, word in (
+        ({"args": {"api-key": KEY}}, "args.api-key"),
+        ({"host": "0.0.0.0"}, "allow_unauthenticated"),
+        ({"keep_logs": 0}, "keep_logs"),
+    ):
         result = run(**options)
         assert result["failed"] and word in result["msg"] and "\n" not in result["msg"]
         assert KEY not in result["msg"]

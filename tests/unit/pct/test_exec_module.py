@@ -19,6 +19,7 @@ from local_pct import write_pct
 @pytest.fixture
 def execute(run_module, tmp_path, monkeypatch):
     monkeypatch.setattr(exec_state, "VMLIST", str(tmp_path / "vmlist"))
+    monkeypatch.setattr(exec_state, "NODES", str(tmp_path / "nodes"))
     monkeypatch.setattr(exec_state, "CGROUPS", str(tmp_path / "cgroup"))
     monkeypatch.setattr(exec_state, "PVESH", str(tmp_path / "pvesh"))
     pct = write_pct(tmp_path)
@@ -114,6 +115,16 @@ def test_failures_outside_the_command(execute, vmid, failure, words):
 
 def test_another_node_is_named(execute, tmp_path):
     (tmp_path / "vmlist").write_text('{"version": 3, "ids": {"102": {"node": "othernode", "type": "lxc", "version": 2}}}')
+    result = execute(vmid=102, argv=["id"])
+    assert result["failure"] == "guest_on_other_node"
+    assert "othernode" in result["msg"]
+
+
+def test_another_node_is_named_by_its_folder(execute, tmp_path):
+    folder = tmp_path / "nodes" / "othernode" / "lxc"
+    folder.mkdir(parents=True)
+    assert execute(vmid=102, argv=["id"])["failure"] == "guest_missing"
+    (folder / "102.conf").write_text("")
     result = execute(vmid=102, argv=["id"])
     assert result["failure"] == "guest_on_other_node"
     assert "othernode" in result["msg"]

@@ -11,9 +11,9 @@ import sys
 import pytest
 
 from ansible_collections.kpro.sglang.plugins.module_utils._preflight import ports
-from ansible_collections.kpro.sglang.plugins.module_utils._supervise import listeners
 from ansible_collections.kpro.sglang.plugins.module_utils._preflight.records import Report
 from ansible_collections.kpro.sglang.plugins.module_utils._preflight.servers import Server
+from ansible_collections.kpro.sglang.plugins.module_utils._supervise import listeners
 
 
 def check(host, port, proc="/proc", **entry):

@@ -28,8 +28,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/health":
             self._answer(200, {})
         elif self.path == "/server_info":
+            said = {"model_path": self.config["model-path"], "max_total_num_tokens": 8192, "version": "0.5.17"}
             state = {"effective_max_running_requests_per_dp": 4, "memory_usage": {"weight": 0.1, "kvcache": 0.2}}
-            self._answer(200, {"model_path": self.config["model-path"], "max_total_num_tokens": 8192, "version": "0.5.17", "internal_states": [state]})
+            self._answer(200, {**said, "internal_states": [state]})
         else:
             self._answer(404, {})
 
@@ -62,7 +63,8 @@ def main():
     with open(sys.argv[4], encoding="ascii") as stream:
         Handler.config = yaml.safe_load(stream)
     config = Handler.config
-    say(f"{STAMP}server_args=ServerArgs(model_path={config['model-path']!r}, host={config['host']!r}, port={config['port']}, api_key={config.get('api-key')!r})")
+    shown = f"model_path={config['model-path']!r}, host={config['host']!r}, port={config['port']}, api_key={config.get('api-key')!r}"
+    say(f"{STAMP}server_args=ServerArgs({shown})")
     say(f"{STAMP}Load weight begin. avail mem=10.00 GB")
     if behaviour == "crash":
         say(f"{STAMP}Scheduler hit an exception: Traceback (most recent call last):")
@@ -73,7 +75,10 @@ def main():
     if behaviour == "hang":
         time.sleep(1000)
     say(f"{STAMP}Load weight end. type=Tiny, dtype=torch.float32, avail mem=9.00 GB, mem usage=1.00 GB.")
-    say(f"{STAMP}max_total_num_tokens=8192, chunked_prefill_size=2048, max_prefill_tokens=16384, max_running_requests=4, context_len=2048, available_gpu_mem=5.00 GB")
+    say(
+        f"{STAMP}max_total_num_tokens=8192, chunked_prefill_size=2048, max_prefill_tokens=16384, "
+        "max_running_requests=4, context_len=2048, available_gpu_mem=5.00 GB"
+    )
     if behaviour == "port_taken":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         say(f"ERROR:    [Errno 98] error while attempting to bind on address ('127.0.0.1', {config['port']}): address already in use")

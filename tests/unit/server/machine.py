@@ -23,12 +23,11 @@ from ansible_collections.kpro.sglang.plugins.module_utils._server import (
     desired,
     ends,
     environment,
-    launch,
     observed,
-    restored,
     stopping,
     transaction,
 )
+from ansible_collections.kpro.sglang.plugins.module_utils._supervise import listeners
 from ansible_collections.kpro.sglang.plugins.module_utils._supervise.systemd import UnitState
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -69,7 +68,11 @@ class PlayedSystemd:
         if self.child is None or self.child.poll() is None or self._ended:
             return
         self._ended = True
-        code, status = ("exited", str(self.child.returncode)) if self.child.returncode >= 0 else ("killed", signal.Signals(-self.child.returncode).name[3:])
+        code, status = (
+            ("exited", str(self.child.returncode))
+            if self.child.returncode >= 0
+            else ("killed", signal.Signals(-self.child.returncode).name[3:])
+        )
         reason = {"SERVICE_RESULT": self._result(), "EXIT_CODE": code, "EXIT_STATUS": status, "INVOCATION_ID": self.invocation}
         subprocess.run(command(setting(self.loaded_text, "Service", "ExecStopPost")), env={**os.environ, **reason}, check=True)
 
@@ -113,7 +116,9 @@ class PlayedSystemd:
         self.child = subprocess.Popen(
             command(setting(self.loaded_text, "Service", "ExecStart")),
             env={"PATH": os.environ["PATH"], "INVOCATION_ID": self.invocation, **variables},
-            cwd=specifiers(setting(self.loaded_text, "Service", "WorkingDirectory")), start_new_session=True, stdin=subprocess.DEVNULL,
+            cwd=specifiers(setting(self.loaded_text, "Service", "WorkingDirectory")),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
         )
 
     def stop(self, timeout):
@@ -137,6 +142,9 @@ class PlayedSystemd:
         self._say("disable")
         self.enabled = False
 
+    def forget_failure(self):
+        self._say("forget_failure")
+
 
 class Machine:
     """Folders below ``root``, one unit ``sglang-main.service``, a model, an interpreter that plays SGLang, a free port."""
@@ -159,25 +167,20 @@ class Machine:
         self.complete = True
         self.release = "0.5.17"
         self.fingerprint = "f" * 16
-        self.foreign = []
         self._wire(monkeypatch)
 
     def _wire(self, monkeypatch):
         monkeypatch.setattr(desired, "UNIT_DIR", str(self.units))
         for module in (transaction, stopping):
-            monkeypatch.setattr(module, "Systemd", lambda unit: self._unit(unit))
+            monkeypatch.setattr(module, "Systemd", self._unit)
             monkeypatch.setattr(module, "is_init", lambda: True)
         monkeypatch.setattr(transaction, "find", lambda _name, required=True: Account())
         monkeypatch.setattr(transaction, "inspect", self._inspect)
         monkeypatch.setattr(transaction, "summary", lambda _model: "the model lacks a shard")
         monkeypatch.setattr(environment, "release", lambda _python: self.release)
         monkeypatch.setattr(environment, "try_flags", self._try_flags)
-        for module in (launch, observed, restored):
-            monkeypatch.setattr(module, "owns_port", lambda _unit, port: self.owns(port))
-        # Who listens is asked of a module of its own, with tests of its own.
-        monkeypatch.setattr(transaction, "holders", lambda _port: self.foreign, raising=False)
-        monkeypatch.setattr(transaction, "unit_of", lambda _pid: "nginx.service", raising=False)
-        monkeypatch.setattr(transaction, "program_of", lambda _pid: "nginx", raising=False)
+        for module in (transaction, observed):
+            monkeypatch.setattr(module, "holders", self._holders)
         monkeypatch.setattr(ends, "journal", lambda _launch_id: b"")
         if os.getuid() != 0:
             monkeypatch.setattr(os, "chown", lambda *_unused: None)
@@ -195,20 +198,27 @@ class Machine:
         self.tried.append((words, variables))
         return self.refused
 
-    def owns(self, port):
-        """True when something answers on the port and our process lives: no other program is on this machine's port."""
-        if not self.systemd.show().pid:
-            return False
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=5).close()
-        except OSError:
-            return False
-        return True
+    def _holders(self, port, host):
+        """Who really listens; the played unit has no control group, so its process is told by its number."""
+        found, unseen = listeners.holders(port, host)
+        for holder in found:
+            if self.systemd.child is not None and holder.pid == self.systemd.child.pid:
+                holder.unit = self.systemd.unit
+        return found, unseen
 
     def wanted(self, behaviour="serve", **changed):
         """Parameters of the module for this machine, without its defaults."""
-        values = {"name": "main", "model": str(self.model), "python": str(self.python), "port": self.port, "stop_timeout": 20, "timeout": 60,
-                  "state_dir": str(self.root / "state"), "log_dir": str(self.root / "log"), "environment": {"KPRO_BEHAVIOUR": behaviour}}
+        values = {
+            "name": "main",
+            "model": str(self.model),
+            "python": str(self.python),
+            "port": self.port,
+            "stop_timeout": 20,
+            "timeout": 60,
+            "state_dir": str(self.root / "state"),
+            "log_dir": str(self.root / "log"),
+            "environment": {"KPRO_BEHAVIOUR": behaviour},
+        }
         values["environment"].update(changed.pop("environment", {}))
         return {**values, **changed}
 

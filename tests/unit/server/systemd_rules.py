@@ -58,7 +58,7 @@ def words(text):
                 found.append(word)
             word = None
         else:
-            assert char not in "\"'", f"a quote inside a word: {text!r}"
+            assert char not in "\"';", f"a quote inside a word, or a second command begins: {text!r}"
             word = (word or "") + char
         place += 1
     assert quote is None, f"a quote is not closed: {text!r}"
@@ -69,7 +69,6 @@ def command(text):
     """The argument vector of an ExecStart= value: words, then % and then $ of each."""
     argv = []
     for word in words(text):
-        assert word != ";", "a second command begins"
         plain = specifiers(word)
         assert not re.search(r"\$(?!\$)", plain.replace("$$", "")), f"a variable is left: {word!r}"
         argv.append(plain.replace("$$", "$"))

@@ -39,17 +39,36 @@ def content(desired, ending):
 
 BASE = {"args": {"tp-size": 2}, "environment": {"A": "1"}, "api_key": KEY, "secret_environment": {"HF_TOKEN": TOKEN}}
 DIFFERENT = {
-    "flag added": {"args": {"tp-size": 2, "dtype": "auto"}}, "flag changed": {"args": {"tp-size": 4}}, "flag gone": {"args": {}},
-    "port": {"port": 30001}, "host": {"host": "::1"}, "model": {"model": "/models/other"}, "variable": {"environment": {"A": "2"}},
-    "variable gone": {"environment": {}}, "key": {"api_key": KEY + "x"}, "admin key": {"admin_api_key": KEY}, "no key": {"api_key": None},
-    "secret variable": {"secret_environment": {"HF_TOKEN": TOKEN + "x"}}, "secret variable's name": {"secret_environment": {"HF_TOKEN_2": TOKEN}},
-    "user": {"user": "llm"}, "group": {"group": "gpu"}, "stop_timeout": {"stop_timeout": 5}, "python": {"python": "/opt/other/bin/python"},
-    "GPUs": {"gpus": ["1"]}, "release": {"release": "0.5.18"}, "fingerprint": {"fingerprint": "e" * 16}, "flag only in argv": {"args": {"tp-size": 2, "lora-paths": ["a=/x"]}},
+    "flag added": {"args": {"tp-size": 2, "dtype": "auto"}},
+    "flag changed": {"args": {"tp-size": 4}},
+    "flag gone": {"args": {}},
+    "port": {"port": 30001},
+    "host": {"host": "::1"},
+    "model": {"model": "/models/other"},
+    "variable": {"environment": {"A": "2"}},
+    "variable gone": {"environment": {}},
+    "key": {"api_key": KEY + "x"},
+    "admin key": {"admin_api_key": KEY},
+    "no key": {"api_key": None},
+    "secret variable": {"secret_environment": {"HF_TOKEN": TOKEN + "x"}},
+    "secret variable's name": {"secret_environment": {"HF_TOKEN_2": TOKEN}},
+    "user": {"user": "llm"},
+    "group": {"group": "gpu"},
+    "stop_timeout": {"stop_timeout": 5},
+    "python": {"python": "/opt/other/bin/python"},
+    "GPUs": {"gpus": ["1"]},
+    "release": {"release": "0.5.18"},
+    "fingerprint": {"fingerprint": "e" * 16},
+    "flag only in argv": {"args": {"tp-size": 2, "lora-paths": ["a=/x"]}},
 }
 ALIKE = {
-    "another spelling": {"args": {"tp": 2}}, "number as text": {"args": {"tensor_parallel_size": "2"}}, "flags left out": {"args": {"tp-size": 2, "dtype": None, "x-y": False}},
-    "defaults said": {"host": "127.0.0.1", "port": 30000}, "what only this call needs": {"timeout": 5, "wait": False, "keep_logs": 3, "output_check": "warn", "stage_timeouts": {"warmup": 5}},
-    "model_check": {"model_check": "disabled"}, "model in args": {"model": None, "args": {"tp-size": 2, "model": "/models/tiny"}},
+    "another spelling": {"args": {"tp": 2}},
+    "number as text": {"args": {"tensor_parallel_size": "2"}},
+    "flags left out": {"args": {"tp-size": 2, "dtype": None, "x-y": False}},
+    "defaults said": {"host": "127.0.0.1", "port": 30000},
+    "what only this call needs": {"timeout": 5, "wait": False, "keep_logs": 3, "output_check": "warn", "stage_timeouts": {"warmup": 5}},
+    "model_check": {"model_check": "disabled"},
+    "model in args": {"model": None, "args": {"tp-size": 2, "model": "/models/tiny"}},
 }
 
 
@@ -77,10 +96,18 @@ def test_the_digest_is_salted_and_no_plain_hash_of_a_secret(wanted):
 
 def test_secrets_are_only_in_the_two_files_of_mode_0600(wanted):
     desired = wanted(**BASE, admin_api_key="admin-key-123", host="0.0.0.0")
-    holding = {os.path.basename(file.path): file.mode for file in desired.files if any(secret in file.content for secret in (KEY, TOKEN, "admin-key-123"))}
+    holding = {
+        os.path.basename(file.path): file.mode
+        for file in desired.files
+        if any(secret in file.content for secret in (KEY, TOKEN, "admin-key-123"))
+    }
     assert holding == {"config.yaml": 0o600, "environment": 0o600}
     assert KEY not in json.dumps(desired.command) and TOKEN not in json.dumps(desired.command)
-    assert {os.path.basename(file.path): file.mode for file in desired.files if file.mode != 0o600} == {"sglang-main.service": 0o644, "launch": 0o755, "end": 0o755}
+    assert {os.path.basename(file.path): file.mode for file in desired.files if file.mode != 0o600} == {
+        "sglang-main.service": 0o644,
+        "launch": 0o755,
+        "end": 0o755,
+    }
     assert [os.path.basename(file.path) for file in desired.files if file.service] == ["config.yaml"]
 
 
@@ -126,13 +153,41 @@ def test_any_environment_arrives_as_it_is(values):
     assert environment_file(_environment_file(values)) == values
 
 
-@pytest.mark.parametrize("value", ["", " ", "a b", '"', "'", "\\", "\\n", "$HOME", "${A}", "`id`", "#x", ";", "=", "a\\", '\\"', "\t", "%n", "größe", "'\"'\"'", "a\u2028b"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        " ",
+        "a b",
+        '"',
+        "'",
+        "\\",
+        "\\n",
+        "$HOME",
+        "${A}",
+        "`id`",
+        "#x",
+        ";",
+        "=",
+        "a\\",
+        '\\"',
+        "\t",
+        "%n",
+        "größe",
+        "'\"'\"'",
+        "a\u2028b",
+    ],
+)
 def test_values_that_quoting_gets_wrong(value):
     assert environment_file(_environment_file({"A": value, "B": "after"})) == {"A": value, "B": "after"}
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20).filter(lambda text: text.strip() == text and text[0] not in "-/"))
+@given(
+    st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20).filter(
+        lambda text: text.strip() == text and text[0] not in "-/"
+    )
+)
 def test_the_launch_script_runs_the_command_and_its_log_is_named_by_the_launch(wanted, tmp_path, word):
     """The script is run by a real shell, with an interpreter that writes down what it was given."""
     name = word.replace("/", "_")

@@ -66,8 +66,14 @@ REFUSED = {
     "half a surrogate pair": ({"environment": {"A": "\ud800"}}, ["environment.A"]),
     "variable that is a list": ({"environment": {"A": [1]}}, ["environment.A is a list", "text, a number or a boolean"]),
     "variable that is a dictionary": ({"secret_environment": {"A": {"b": 1}}}, ["secret_environment.A is a dict"]),
-    "variable in both": ({"environment": {"A": "12345678"}, "secret_environment": {"A": "12345678"}}, ["A is given in environment and in secret_environment"]),
-    "GPUs twice": ({"gpus": ["0"], "environment": {"CUDA_VISIBLE_DEVICES": "1"}}, ["gpus is ['0']", "CUDA_VISIBLE_DEVICES is '1'", "one of them"]),
+    "variable in both": (
+        {"environment": {"A": "12345678"}, "secret_environment": {"A": "12345678"}},
+        ["A is given in environment and in secret_environment"],
+    ),
+    "GPUs twice": (
+        {"gpus": ["0"], "environment": {"CUDA_VISIBLE_DEVICES": "1"}},
+        ["gpus is ['0']", "CUDA_VISIBLE_DEVICES is '1'", "one of them"],
+    ),
     "unknown stage": ({"stage_timeouts": {"weights": 5}}, ["stage_timeouts", "'weights'", "weights_load"]),
     "stage of no seconds": ({"stage_timeouts": {"warmup": 0}}, ["stage_timeouts.warmup is 0", "above 0"]),
     "stage in words": ({"stage_timeouts": {"warmup": "10m"}}, ["stage_timeouts.warmup is '10m'", "number of seconds"]),
@@ -109,14 +115,41 @@ def test_defaults(options):
 
 
 def test_what_is_in_args_counts_like_the_option(options):
-    wanted = options(model=None, args={"model_path": "/models/x", "--host": "::1", "port": "31000", "tp": 2, "enable-metrics": True, "dtype": None, "quantization": False})
+    wanted = options(
+        model=None,
+        args={
+            "model_path": "/models/x",
+            "--host": "::1",
+            "port": "31000",
+            "tp": 2,
+            "enable-metrics": True,
+            "dtype": None,
+            "quantization": False,
+        },
+    )
     assert (wanted.model, wanted.host, wanted.port) == ("/models/x", "::1", 31000)
     assert wanted.args == {"tp-size": 2, "enable-metrics": True}
 
 
 @pytest.mark.parametrize(
     ("given", "value"),
-    [("2", 2), ("-1", -1), ("0.85", 0.85), ("1e-05", 1e-05), ("007", "007"), ("1_000", "1_000"), ("nan", "nan"), ("inf", "inf"), ("²", "²"), ("2.50", "2.50"), ("a2", "a2"), ("", ""), (2, 2), (True, True), (["1", "2"], ["1", "2"])],
+    [
+        ("2", 2),
+        ("-1", -1),
+        ("0.85", 0.85),
+        ("1e-05", 1e-05),
+        ("007", "007"),
+        ("1_000", "1_000"),
+        ("nan", "nan"),
+        ("inf", "inf"),
+        ("²", "²"),
+        ("2.50", "2.50"),
+        ("a2", "a2"),
+        ("", ""),
+        (2, 2),
+        (True, True),
+        (["1", "2"], ["1", "2"]),
+    ],
 )
 def test_numbers_of_templates_are_numbers_and_the_rest_is_left(options, given, value):
     found = options(args={"x": given}).args["x"]
@@ -148,7 +181,7 @@ def test_secrets_reach_their_places_and_no_flag(options, tmp_path):
 
 def test_a_key_file_that_is_no_text(params, tmp_path):
     (tmp_path / "key").write_bytes(b"\xff\xfe\xfd" * 8)
-    with pytest.raises(KproError, match="api_key_file is .*cannot be read"):
+    with pytest.raises(KproError, match=r"api_key_file is .*cannot be read"):
         Options(params(api_key_file=str(tmp_path / "key")))
 
 

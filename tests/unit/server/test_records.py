@@ -41,7 +41,11 @@ class Outcome:
 
 def test_stages_take_all_of_the_time_and_the_silent_start_counts_to_the_first():
     outcome = Outcome(Tracker(("launch", 0.0), ("weights_load", 2.0), ("ready", 7.0)), 19.5, silent_start=10.0)
-    assert records.stages(outcome) == [{"name": "launch", "seconds": 12.0}, {"name": "weights_load", "seconds": 5.0}, {"name": "ready", "seconds": 2.5}]
+    assert records.stages(outcome) == [
+        {"name": "launch", "seconds": 12.0},
+        {"name": "weights_load", "seconds": 5.0},
+        {"name": "ready", "seconds": 2.5},
+    ]
 
 
 def test_stages_of_a_launch_that_said_nothing():
@@ -83,7 +87,9 @@ def test_prune_leaves_what_is_no_launch_alone(layout):
     for folder, name in ((layout.logs, "notes.txt"), (layout.logs, ".hidden.log"), (layout.launches, ".part.json")):
         pathlib.Path(folder, name).write_text("")
     records.prune(layout, 1, None)
-    assert "notes.txt" in os.listdir(layout.logs) and ".hidden.log" in os.listdir(layout.logs) and ".part.json" in os.listdir(layout.launches)
+    assert (
+        "notes.txt" in os.listdir(layout.logs) and ".hidden.log" in os.listdir(layout.logs) and ".part.json" in os.listdir(layout.launches)
+    )
 
 
 def test_prune_without_folders_is_no_error(layout):
@@ -143,7 +149,10 @@ def test_the_lock_is_free_again_after_a_failure(layout):
 
 
 def test_the_kernel_frees_the_lock_when_its_holder_is_killed(layout):
-    code = "import fcntl, sys; f = open(sys.argv[1], 'a+'); fcntl.flock(f, fcntl.LOCK_EX); f.truncate(0); f.write('77'); f.flush(); print('held', flush=True); sys.stdin.read()"
+    code = (
+        "import fcntl, sys; f = open(sys.argv[1], 'a+'); fcntl.flock(f, fcntl.LOCK_EX); f.truncate(0); f.write('77'); f.flush(); "
+        "print('held', flush=True); sys.stdin.read()"
+    )
     with subprocess.Popen([sys.executable, "-c", code, layout.lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(KproError, match=r"another deployment of server main is at work on this host \(pid 77\)"), only_one(layout):
@@ -160,8 +169,12 @@ def test_the_kernel_frees_the_lock_when_its_holder_is_killed(layout):
 @pytest.mark.parametrize(
     ("text", "end"),
     [
-        ("oom-kill killed KILL\n", ("oom-kill", "killed", "KILL")), ("exit-code exited 3\n", ("exit-code", "exited", "3")),
-        ("success  \n", ("success", None, None)), ("", (None, None, None)), (None, (None, None, None)), ("a b c d\n", ("a", "b", "c")),
+        ("oom-kill killed KILL\n", ("oom-kill", "killed", "KILL")),
+        ("exit-code exited 3\n", ("exit-code", "exited", "3")),
+        ("success  \n", ("success", None, None)),
+        ("", (None, None, None)),
+        (None, (None, None, None)),
+        ("a b c d\n", ("a", "b", "c")),
     ],
 )
 def test_what_the_end_script_wrote(layout, text, end):
@@ -228,7 +241,7 @@ def test_the_service_user():
 
 
 def test_an_unknown_user_is_named_or_none():
-    with pytest.raises(KproError, match="user is 'no-such-user-7'.*create it first"):
+    with pytest.raises(KproError, match=r"user is 'no-such-user-7'.*create it first"):
         account.find("no-such-user-7")
     assert account.find("no-such-user-7", required=False) is None
 
@@ -245,7 +258,8 @@ def test_the_release_of_an_environment(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rc", "timed_out", "refused"), [(0, False, None), (124, True, None), (2, False, (b"out\nusage: error\n", 2)), (1, False, (b"out\nusage: error\n", 1))]
+    ("rc", "timed_out", "refused"),
+    [(0, False, None), (124, True, None), (2, False, (b"out\nusage: error\n", 2)), (1, False, (b"out\nusage: error\n", 1))],
 )
 def test_flags_are_tried_as_the_service_user_without_our_environment(monkeypatch, rc, timed_out, refused):
     ran = []

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import pathlib
+import socket
 
 import pytest
 
@@ -233,14 +234,14 @@ def test_flags_are_tried_only_where_a_server_would_be_stopped_for_them(machine):
     deploy(machine.wanted())
     assert machine.tried == []
     deploy(machine.wanted(args={"context-length": 2048}))
-    (words, variables), = machine.tried
+    ((words, variables),) = machine.tried
     assert words[0] == "--config" and variables["KPRO_BEHAVIOUR"] == "serve"
 
 
 def test_a_port_that_another_program_holds_is_refused_before_anything_stops(machine):
-    machine.foreign = [4711]
-    error = failed(machine.wanted())
-    assert f"port {machine.port}" in error.message and "nginx (pid 4711" in error.message and "port_in_use" in error.message
+    with socket.create_server(("127.0.0.1", machine.port)):
+        error = failed(machine.wanted())
+    assert f"port {machine.port}" in error.message and f"process {os.getpid()} (" in error.message and "port_in_use" in error.message
     assert error.result["cause"] == "port_in_use"
     assert machine.systemd.verbs == [] and not os.path.exists(machine.systemd.path)
 
@@ -255,6 +256,13 @@ def test_two_at_once_the_second_is_refused_and_says_who_holds_it(machine):
     assert deploy(machine.wanted())[0]
 
 
+def test_a_call_that_looked_before_another_one_came_to_its_end_does_not_start_the_server_anew(machine):
+    late = prepare(machine.wanted())
+    _changed, first = deploy(machine.wanted())
+    changed, server = late.run()
+    assert not changed and server["launch_id"] == first["launch_id"] and late.diff == []
+
+
 # -- failures --------------------------------------------------------------------------------------------------------------
 
 
@@ -265,7 +273,14 @@ def test_a_first_launch_that_crashes_is_diagnosed_and_leaves_nothing_running(mac
     server = error.result["server"]
     assert (server["state"], server["stage"], len(server["attempts"])) == ("failed", "weights_load", 1)
     assert any("the last line has no end" in item["text"] for item in error.result["diagnosis"]["evidence"])
-    assert server["attempts"][0]["end"] == {"result": "exit-code", "code": "exited", "status": "3", "exit_code": 3, "reason": "died", "detail": "the process died"}
+    assert server["attempts"][0]["end"] == {
+        "result": "exit-code",
+        "code": "exited",
+        "status": "3",
+        "exit_code": 3,
+        "reason": "died",
+        "detail": "the process died",
+    }
     assert TOKEN not in json.dumps([error.message, error.result])
     assert not machine.systemd.show().active and not machine.systemd.enabled
     assert events(machine)[-1]["event"] == "failed"
@@ -315,6 +330,23 @@ def test_a_failed_replacement_brings_the_previous_server_back_and_says_both(mach
     assert deploy(machine.wanted(api_key=KEY))[0] is False
 
 
+@pytest.mark.parametrize("key", ['quote"and\\backslash', "dollar$and`tick", "hash # and: colon", "{braces} [x] 'y'", "0123456789"])
+def test_the_previous_server_is_asked_with_its_own_key_whatever_is_in_it(machine, key):
+    deploy(machine.wanted(api_key=key))
+    error = failed(machine.wanted("crash", api_key="another-key-of-it"))
+    assert error.result["server"]["previous"]["ready"] is True
+    assert key not in json.dumps([error.message, error.result])
+
+
+def test_a_failed_replacement_on_another_port_comes_back_on_the_old_one(machine):
+    deploy(machine.wanted())
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        other = listener.getsockname()[1]
+    error = failed(machine.wanted("crash", port=other))
+    assert error.result["server"]["previous"]["ready"] is True
+    assert record(machine)["args"]["port"] == machine.port
+
+
 def test_a_failed_replacement_of_a_stopped_server_puts_the_files_back_and_starts_nothing(machine):
     deploy(machine.wanted())
     machine.systemd.stop(20)
@@ -338,7 +370,10 @@ def no_room(monkeypatch, ending):
     return full
 
 
-@pytest.mark.parametrize("ending", ["state/main/server.json", "state/main/launch", "state/main/config.yaml", "state/main/environment", "etc-systemd/sglang-main.service"])
+@pytest.mark.parametrize(
+    "ending",
+    ["state/main/server.json", "state/main/launch", "state/main/config.yaml", "state/main/environment", "etc-systemd/sglang-main.service"],
+)
 def test_a_replacement_that_the_disk_has_no_room_for_brings_the_old_server_back(machine, monkeypatch, ending):
     deploy(machine.wanted())
     before = contents(machine)
@@ -382,6 +417,14 @@ def test_a_wanted_server_that_runs_and_never_answers_ends_with_the_full_result(m
     assert len(error.result["server"]["attempts"]) == 1
 
 
+def test_a_server_that_cannot_be_stopped_is_left_with_its_files(machine):
+    deploy(machine.wanted())
+    before = contents(machine)
+    machine.systemd.refuse["stop"] = "systemctl stop sglang-main.service: did not end within 50 s"
+    assert machine.systemd.refuse["stop"] in failed(machine.wanted(args={"context-length": 1024})).message
+    assert contents(machine) == before
+
+
 def test_without_wait_the_call_returns_at_once_and_accepts_nothing(machine):
     changed, server = deploy(machine.wanted("hang", wait=False))
     assert changed and server["pid"] == machine.systemd.child.pid and server["stage"] == "launch"
@@ -411,6 +454,10 @@ def test_a_new_salt_for_each_server_and_the_same_one_for_its_life(machine):
 
 def test_modules_of_the_played_host_are_those_that_the_transaction_uses():
     """The names that machine.py replaces exist; a renamed one would make it replace nothing."""
-    for module, names in ((transaction, ("Systemd", "is_init", "find", "inspect")), (environment, ("release", "try_flags")), (observed, ("owns_port",))):
+    for module, names in (
+        (transaction, ("Systemd", "is_init", "find", "inspect", "holders")),
+        (environment, ("release", "try_flags")),
+        (observed, ("holders",)),
+    ):
         assert all(hasattr(module, name) for name in names)
     assert files.write

@@ -143,7 +143,9 @@ def test_ipv6(host):
         server.shutdown()
 
 
-@pytest.mark.parametrize(("host", "url"), [("0.0.0.0", "http://127.0.0.1:30000"), ("", "http://127.0.0.1:30000"), ("10.0.0.7", "http://10.0.0.7:30000")])
+@pytest.mark.parametrize(
+    ("host", "url"), [("0.0.0.0", "http://127.0.0.1:30000"), ("", "http://127.0.0.1:30000"), ("10.0.0.7", "http://10.0.0.7:30000")]
+)
 def test_a_server_that_listens_everywhere_is_asked_on_loopback(host, url):
     assert ours.Client(host, 30000).url == url
 
@@ -178,7 +180,10 @@ def test_a_server_that_drips_a_body_for_ever_is_left(raw):
 
     answer = ours.Client("127.0.0.1", raw(drip)).get("/health", timeout=0.05)
     assert left.wait(30)
-    assert (answer.status, len(answer.body)) == (200, 16 << 20) or (answer.status, answer.error) == (0, "TimeoutError: the answer takes too long")
+    assert (answer.status, len(answer.body)) == (200, 16 << 20) or (answer.status, answer.error) == (
+        0,
+        "TimeoutError: the answer takes too long",
+    )
 
 
 def test_a_huge_body_is_cut(server):
@@ -188,7 +193,14 @@ def test_a_huge_body_is_cut(server):
 
 @pytest.mark.parametrize(
     "words",
-    [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 banana\r\n\r\n", b"", b"\x00\xff\xfe\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nshort", b"HTTP/1.1 200 OK\r\n" + b"a" * 70000],
+    [
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        b"HTTP/1.1 banana\r\n\r\n",
+        b"",
+        b"\x00\xff\xfe\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nshort",
+        b"HTTP/1.1 200 OK\r\n" + b"a" * 70000,
+    ],
     ids=["ssh", "status line", "closed at once", "binary", "body shorter than said", "endless header"],
 )
 def test_whatever_listens_there_gives_an_answer_and_no_exception(raw, words):

@@ -26,7 +26,9 @@ def test_rates_over_the_whole_set():
 
 
 def test_no_degenerate_answer_passes_because_of_a_prompt():
-    missed = [(case["name"], prompt) for case in DEGENERATE for prompt in output_check.PROMPTS if not output_check.fault(case["text"], prompt)]
+    missed = [
+        (case["name"], prompt) for case in DEGENERATE for prompt in output_check.PROMPTS if not output_check.fault(case["text"], prompt)
+    ]
     assert missed == []
 
 
@@ -40,8 +42,13 @@ def test_says_in_one_short_printable_line_what_is_wrong(case):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "is empty"), ("\n" * 48, "48 characters of white space"), ("the " * 48, "repeats"), ("!" * 48, "no letter and no digit"),
-        ("\ufffd" * 9, "not valid UTF-8"), (" Paris" + "\n" * 47, "47 characters of white space in a row"), ("a" * 30, "repeats 'a' 30 times"),
+        ("", "is empty"),
+        ("\n" * 48, "48 characters of white space"),
+        ("the " * 48, "repeats"),
+        ("!" * 48, "no letter and no digit"),
+        ("\ufffd" * 9, "not valid UTF-8"),
+        (" Paris" + "\n" * 47, "47 characters of white space in a row"),
+        ("a" * 30, "repeats 'a' 30 times"),
     ],
 )
 def test_names_the_kind_of_rubbish(text, words):
@@ -51,7 +58,7 @@ def test_names_the_kind_of_rubbish(text, words):
 @given(st.text(alphabet="abcdefghij ,.", min_size=2, max_size=12).filter(lambda text: len(text.strip()) > 1), st.integers(0, 11))
 def test_any_short_phrase_said_forty_times_is_a_loop_wherever_it_is_cut(phrase, cut):
     text = phrase * 40
-    assert output_check.fault(text[:len(text) - cut % len(phrase)])
+    assert output_check.fault(text[: len(text) - cut % len(phrase)])
 
 
 @given(st.text(max_size=600))

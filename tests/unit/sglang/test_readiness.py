@@ -52,7 +52,10 @@ def test_http_is_asked_only_where_the_answer_can_be_this_launchs(alive, line, bi
 
 def test_ready_for_exactly_one_of_all_combinations():
     choices = {
-        "alive": (True, False), "ready_line": (True, False), "bind_error": (None, object()), "health": (200, 503, 0, None),
+        "alive": (True, False),
+        "ready_line": (True, False),
+        "bind_error": (None, object()),
+        "health": (200, 503, 0, None),
         "info": ({"model_path": MODEL}, {"model_path": "/x"}, None),
     }
     ready = [values for values in itertools.product(*choices.values()) if not lacks(**dict(zip(choices, values, strict=True)))]

@@ -54,14 +54,26 @@ def test_invocation_and_restarts():
     assert output("never_started").invocation is None
 
 
-@pytest.mark.parametrize(("code", "status", "expected"), [("1", "0", 0), ("1", "255", 255), ("2", "9", 137), ("2", "15", 143), ("3", "11", 139), ("0", "0", None), ("4", "5", None)])
+@pytest.mark.parametrize(
+    ("code", "status", "expected"),
+    [("1", "0", 0), ("1", "255", 255), ("2", "9", 137), ("2", "15", 143), ("3", "11", 139), ("0", "0", None), ("4", "5", None)],
+)
 def test_exit_code_as_a_shell_gives_it(code, status, expected):
     assert UnitState({"ExecMainCode": code, "ExecMainStatus": status}).exit_code == expected
 
 
 def test_nothing_said_is_no_unit_and_no_exception():
     state = UnitState({})
-    assert (state.loaded, state.active, state.busy, state.enabled, state.pid, state.invocation, state.exit_code, state.restarts) == (False, False, False, False, 0, None, None, 0)
+    assert (state.loaded, state.active, state.busy, state.enabled, state.pid, state.invocation, state.exit_code, state.restarts) == (
+        False,
+        False,
+        False,
+        False,
+        0,
+        None,
+        None,
+        0,
+    )
 
 
 class Recorder:
@@ -94,7 +106,17 @@ def test_show_asks_for_properties_of_one_unit_and_keeps_equal_signs(recorder):
     argv, timeout = ran.ran[0]
     assert argv[:2] == ["systemctl", "show"] and argv[-2:] == ["--", "sglang-main.service"] and timeout > 0
     asked = set(argv[3].removeprefix("--property=").split(","))
-    assert {"LoadState", "ActiveState", "SubState", "UnitFileState", "MainPID", "InvocationID", "Result", "ExecMainCode", "ExecMainStatus"} <= asked
+    assert {
+        "LoadState",
+        "ActiveState",
+        "SubState",
+        "UnitFileState",
+        "MainPID",
+        "InvocationID",
+        "Result",
+        "ExecMainCode",
+        "ExecMainStatus",
+    } <= asked
 
 
 def test_show_that_fails_carries_systemctls_words(recorder):
@@ -111,9 +133,10 @@ def test_show_that_fails_carries_systemctls_words(recorder):
         (lambda unit: unit.kill(), [["kill", "--signal=SIGKILL", "--", "u.service"]]),
         (lambda unit: unit.enable(), [["enable", "--quiet", "--", "u.service"]]),
         (lambda unit: unit.disable(), [["disable", "--quiet", "--", "u.service"]]),
+        (lambda unit: unit.forget_failure(), [["reset-failed", "--", "u.service"]]),
         (lambda unit: unit.reload(), [["daemon-reload"]]),
     ],
-    ids=["start", "stop", "kill", "enable", "disable", "reload"],
+    ids=["start", "stop", "kill", "enable", "disable", "forget_failure", "reload"],
 )
 def test_verbs_run_systemctl_bounded_and_for_this_unit_only(recorder, act, argvs):
     ran = recorder()
@@ -131,7 +154,9 @@ def test_stop_waits_as_long_as_it_is_told(recorder):
 
 def test_a_start_that_fails_says_why_in_one_line(recorder):
     recorder((0, "", "", False), (1, "", "Failed to start u.service: Unit u.service not found.\nSee the manual.\n", False))
-    with pytest.raises(KproError, match=r"^systemctl start u\.service: Failed to start u\.service: Unit u\.service not found\. See the manual\.$"):
+    with pytest.raises(
+        KproError, match=r"^systemctl start u\.service: Failed to start u\.service: Unit u\.service not found\. See the manual\.$"
+    ):
         Systemd("u.service").start()
 
 
@@ -141,7 +166,7 @@ def test_a_failure_without_words_gives_its_status(recorder):
         Systemd("u.service").enable()
 
 
-@pytest.mark.parametrize("verb", ["kill", "disable"])
+@pytest.mark.parametrize("verb", ["kill", "disable", "forget_failure"])
 def test_verbs_that_may_find_nothing_to_do(recorder, verb):
     ran = recorder((1, "", "Unit u.service not loaded.", False))
     getattr(Systemd("u.service"), verb)()

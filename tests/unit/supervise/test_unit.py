@@ -11,7 +11,21 @@ from systemd_rules import command, sections, setting, specifiers, words
 
 from ansible_collections.kpro.sglang.plugins.module_utils._supervise import unit
 
-ODD = ["/srv/plain", "/srv/with space", "/srv/100%", "/srv/%n", "/srv/$HOME", "/srv/${HOME}", '/srv/a"b', "/srv/it's", "/srv/a\\b", "/srv/semi;colon", "/srv/tab\there", "/srv/größe", "/srv/%%$$"]
+ODD = [
+    "/srv/plain",
+    "/srv/with space",
+    "/srv/100%",
+    "/srv/%n",
+    "/srv/$HOME",
+    "/srv/${HOME}",
+    '/srv/a"b',
+    "/srv/it's",
+    "/srv/a\\b",
+    "/srv/semi;colon",
+    "/srv/tab\there",
+    "/srv/größe",
+    "/srv/%%$$",
+]
 PATHS = st.text(alphabet=string.ascii_letters + string.digits + " %$\"'\\;#=[]{}~`&|<>*?!\täß中", min_size=1, max_size=30).map(
     lambda text: "/" + text.strip() + "/x"
 )
@@ -19,8 +33,15 @@ PATHS = st.text(alphabet=string.ascii_letters + string.digits + " %$\"'\\;#=[]{}
 
 def render(**changed):
     values = {
-        "name": "main", "user": "sglang", "group": "sglang", "state_dir": "/var/lib/sglang/main/home", "launch": "/var/lib/sglang/main/launch",
-        "end": "/var/lib/sglang/main/end", "environment_file": "/var/lib/sglang/main/environment", "mounts": ["/models/tiny"], "stop_timeout": 180,
+        "name": "main",
+        "user": "sglang",
+        "group": "sglang",
+        "state_dir": "/var/lib/sglang/main/home",
+        "launch": "/var/lib/sglang/main/launch",
+        "end": "/var/lib/sglang/main/end",
+        "environment_file": "/var/lib/sglang/main/environment",
+        "mounts": ["/models/tiny"],
+        "stop_timeout": 180,
     }
     return unit.render(**{**values, **changed})
 
@@ -41,7 +62,10 @@ def test_any_path_arrives_as_it_is(first, second):
     assert command(setting(text, "Service", "ExecStart")) == ["/bin/sh", first]
     assert command(setting(text, "Service", "ExecStopPost")) == ["/bin/sh", second]
     assert [specifiers(word) for word in words(setting(text, "Unit", "RequiresMountsFor"))] == [first, second]
-    assert (specifiers(setting(text, "Service", "WorkingDirectory")), specifiers(setting(text, "Service", "EnvironmentFile"))) == (first, second)
+    assert (specifiers(setting(text, "Service", "WorkingDirectory")), specifiers(setting(text, "Service", "EnvironmentFile"))) == (
+        first,
+        second,
+    )
 
 
 @given(st.text(alphabet=string.printable.replace("\n", "").replace("\r", "").replace("\x0b", "").replace("\x0c", ""), max_size=30))

@@ -87,7 +87,7 @@ RULES = (
          r"[Ee]xpert[- ]parallel[^\n]*(?:divisible|must|not support|no experts|larger|greater)|moe_(?:ep|dp)_size[^\n]*(?:must|divisible|equal)", strength=8, stage="args", stages=("args", "weights_load"),
          say="The expert-parallel size does not fit experts or tensor-parallel size.", remedies=fix.ep_size, source="arg_groups/parallel_hook.py, layers/moe"),
     Rule("tp-divisible", "tp_size_not_divisible",
-         r"(?P<number>\d+) is not divisible by (?P<tp>\d+)|(?:attention|KV|kv|key) heads?[^\n]*(?:divisible|divide)|divisible by (?:the )?(?:tensor[- ]parallel|tensor_parallel|tp)[_ ]?(?:size|world)?|"
+         r"\b(?P<number>\d{1,9}) is not divisible by (?P<tp>\d{1,9})|(?:attention|KV|kv|key) heads?[^\n]*(?:divisible|divide)|divisible by (?:the )?(?:tensor[- ]parallel|tensor_parallel|tp)[_ ]?(?:size|world)?|"
          r"_size_per_partition *= *\d+ is not divisible|tp_size[^\n]*(?:must|should) (?:be )?divi", unless=r"tile_|number of nodes|attn_cp|page_size|dp_size", strength=6, stage="weights_load",
          stages=("args", "weights_load"), remedies=fix.tp_size, say="The tensor-parallel size does not divide a dimension of the model.", source="distributed/utils.py, layers/linear.py, models/, model_runner.py"),
     Rule("tp-blocks", "tp_size_not_divisible", r"For quantized MoE models, please make sure", strength=9, stage="weights_load", stages=("args", "weights_load"), remedies=fix.tp_size,
