@@ -9,9 +9,18 @@ import shutil
 from . import settings
 
 _PROGRAMS = {
-    "lxc-start": "lxc", "lxc-attach": "lxc", "mmdebstrap": "mmdebstrap", "nft": "nftables", "ip": "iproute2",
-    "sshd": "openssh-server", "ssh-keygen": "openssh-client", "nsenter": "util-linux", "unshare": "util-linux", "zstd": "zstd",
-    "gcc": "gcc", "newuidmap": "uidmap",
+    "lxc-start": "lxc",
+    "lxc-attach": "lxc",
+    "mmdebstrap": "mmdebstrap",
+    "nft": "nftables",
+    "ip": "iproute2",
+    "sshd": "openssh-server",
+    "ssh-keygen": "openssh-client",
+    "nsenter": "util-linux",
+    "unshare": "util-linux",
+    "zstd": "zstd",
+    "gcc": "gcc",
+    "newuidmap": "uidmap",
 }
 
 

@@ -28,7 +28,9 @@ def _remembered():
 def vmids():
     """The guests that the node has or had (from its configuration files and rootfs folders)."""
     base = settings.node_dir()
-    names = {path.stem for path in base.glob("etc.upper/pve/nodes/*/lxc/*.conf")} | {path.name for path in base.glob("var/lib/lxc/*") if path.is_dir()}
+    names = {path.stem for path in base.glob("etc.upper/pve/nodes/*/lxc/*.conf")} | {
+        path.name for path in base.glob("var/lib/lxc/*") if path.is_dir()
+    }
     return sorted(name for name in names if name.isdigit())
 
 

@@ -210,8 +210,11 @@ def _start_lxcfs():
         return
     log = settings.node_dir() / "lxcfs.log"
     node_run(
-        "sh", "-c",
-        'mkdir -p /var/lib/lxcfs; exec setsid lxcfs -p /run/lxcfs.pid /var/lib/lxcfs </dev/null >>"$1" 2>&1 3>&- 4>&- &', "sh", log,
+        "sh",
+        "-c",
+        'mkdir -p /var/lib/lxcfs; exec setsid lxcfs -p /run/lxcfs.pid /var/lib/lxcfs </dev/null >>"$1" 2>&1 3>&- 4>&- &',
+        "sh",
+        log,
     )
     deadline = time.monotonic() + 10
     while not works(*namespaces.enter_argv("test", "-e", "/var/lib/lxcfs/proc/meminfo")):

@@ -20,8 +20,15 @@ def run(*argv, check=True, stdin=None, timeout=600, env=None):
     argv = [str(word) for word in argv]
     try:
         done = subprocess.run(
-            argv, input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL, text=True, errors="replace",
-            capture_output=True, timeout=timeout, env=env, check=False,
+            argv,
+            input=stdin,
+            stdin=None if stdin is not None else subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            capture_output=True,
+            timeout=timeout,
+            env=env,
+            check=False,
         )
     except FileNotFoundError as error:
         raise SandboxError(f"{argv[0]} is not installed (run tools/bootstrap.sh)") from error

@@ -45,7 +45,16 @@ def ensure():
         f'install -m 755 {built}/nvidia-smi "$1/usr/bin/nvidia-smi" && chroot "$1" ldconfig'
     )
     try:
-        run("mmdebstrap", "--quiet", "--variant=minbase", f"--include={_PACKAGES}", f"--customize-hook={hook}", "bookworm", part, timeout=1800)
+        run(
+            "mmdebstrap",
+            "--quiet",
+            "--variant=minbase",
+            f"--include={_PACKAGES}",
+            f"--customize-hook={hook}",
+            "bookworm",
+            part,
+            timeout=1800,
+        )
         part.rename(settings.TEMPLATE)
     finally:
         part.unlink(missing_ok=True)

@@ -14,7 +14,10 @@ LOCK = settings.CHECKOUT / "sandbox" / "wheels" / "sglang-cpu.txt"
 _SHIMS = settings.CHECKOUT / "sandbox" / "wheels" / "shims"
 _GUEST_PYTHON = "3.11"
 _PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in (36, 35, 34, 31, 28, 27, 26, 24, 17, 12, 5)] + [
-    "manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64", "linux_x86_64",
+    "manylinux2014_x86_64",
+    "manylinux2010_x86_64",
+    "manylinux1_x86_64",
+    "linux_x86_64",
 ]
 
 
@@ -30,8 +33,23 @@ def ensure():
     say(f"downloading the packages of SGLang on the CPU into {settings.WHEELS} (600 MB the first time)")
     platforms = [word for name in _PLATFORMS for word in ("--platform", name)]
     run(
-        sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--python-version", _GUEST_PYTHON,
-        "--implementation", "cp", *platforms, "--dest", settings.WHEELS, "--requirement", LOCK, timeout=3600,
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--python-version",
+        _GUEST_PYTHON,
+        "--implementation",
+        "cp",
+        *platforms,
+        "--dest",
+        settings.WHEELS,
+        "--requirement",
+        LOCK,
+        timeout=3600,
     )
     _check_torch()
     names = sorted(path.name for path in settings.WHEELS.glob("*.whl"))

@@ -26,7 +26,12 @@ class Node:
 
     def run(self, argv, stdin=b"", env=None, user=None, cwd=None, timeout=120):
         """Return CompletedProcess with bytes; ``env`` is added to a minimal environment, ``cwd`` is a folder of the node."""
-        environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8", **(env or {})}
+        environment = {
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": "/root",
+            "LANG": "C.UTF-8",
+            **(env or {}),
+        }
         full = self.argv(argv, user)
         if cwd:
             full[full.index("--wd=/")] = f"--wd={cwd}"

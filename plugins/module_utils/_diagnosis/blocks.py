@@ -33,7 +33,7 @@ _END = re.compile(
     r"\S+: line \d+:|Loading |Capturing |Multi-thread )"
 )
 #: Who announces the exception of a whole process.
-FATAL_HEADER = re.compile(r"(?:\w+ )?hit an exception|Exception in run_\w+|EngineCore (?:failed|encountered)|Process \S+:$|Exception in thread|failed to start|Initialization failed\. \w+ error")
+FATAL_HEADER = re.compile(r"hit an exception|Exception in run_\w+|EngineCore (?:failed|encountered)|Process \S+:$|Exception in thread|failed to start|Initialization failed\. \w+ error")
 
 _KEEP_FRAMES = 120
 _KEEP_MESSAGE = 80
@@ -116,9 +116,9 @@ class BlockReader:
         previous = self._previous
         if head:
             self.block.header = line
-        elif previous is not None and FATAL_HEADER.search(previous.body):
+        elif previous is not None and FATAL_HEADER.search(previous.body[:400]):
             self.block.header = previous
-            head = previous.body
+            head = previous.body[:400]
         self.block.fatal = bool(FATAL_HEADER.search(head)) if head else False
         return "header", self.block
 

@@ -36,7 +36,7 @@ _LEVEL = re.compile(
 )
 _VLLM_TIME = re.compile(r"(?:INFO|WARNING|ERROR|DEBUG|CRITICAL) (\d\d-\d\d \d\d:\d\d:\d\d)")
 _WORKER_RANK = re.compile(r"(?:TP|DP|PP|EP)\d+")
-_PROGRESS = re.compile(r"\d+%(?:\|| Completed \|)|\d+/\d+ \[\d\d:\d\d<|it/s\]|s/it\]|B/s\]")
+_PROGRESS = re.compile(r"\d{1,3}%(?:\|| Completed \|)|\d{1,9}/\d{1,9} \[\d\d:\d\d<|it/s\]|s/it\]|B/s\]")
 
 
 class Line:

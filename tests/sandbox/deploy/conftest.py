@@ -55,7 +55,7 @@ def _collect(node, folder):
     for name, script in (
         ("guest-journal.txt", "journalctl --no-pager -n 400"),
         ("guest-units.txt", "systemctl --no-pager --all list-units 'sglang-*'; systemctl --no-pager --failed"),
-        ("launch-logs.txt", "for f in /var/log/sglang/*/*.log; do echo \"== $f\"; tail -n 80 \"$f\"; done"),
+        ("launch-logs.txt", 'for f in /var/log/sglang/*/*.log; do echo "== $f"; tail -n 80 "$f"; done'),
     ):
         try:
             done = node.pct("exec", GUEST, "--", "sh", "-c", script, timeout=30)

@@ -99,7 +99,11 @@ class Guest:
 
 
 CPU_ARGS = {
-    "device": "cpu", "attention-backend": "torch_native", "grammar-backend": "none", "max-total-tokens": 4096, "max-running-requests": 2,
+    "device": "cpu",
+    "attention-backend": "torch_native",
+    "grammar-backend": "none",
+    "max-total-tokens": 4096,
+    "max-running-requests": 2,
     "sleep-on-idle": True,
 }
 

@@ -66,7 +66,7 @@ def listener(guest):
 
     def start(port):
         name = f"holder-{port}"
-        guest.sh(f"systemd-run --quiet --collect --unit {name} /usr/bin/python3 -c \"{LISTENER % port}\"")
+        guest.sh(f'systemd-run --quiet --collect --unit {name} /usr/bin/python3 -c "{LISTENER % port}"')
         names.append(name)
         return name
 
@@ -102,7 +102,8 @@ def wait_for_launch(guest, name, process, text="server_args="):
     while time.monotonic() < deadline:
         assert process.poll() is None, process.log.read_text()[-3000:]
         done = guest.run(
-            "sh", "-c",
+            "sh",
+            "-c",
             f'i=$(systemctl show sglang-{name} -p InvocationID --value); l=/var/log/sglang/{name}/$i.log; [ -n "$i" ] && '
             f'grep -q "{text}" "$l" && systemctl show sglang-{name} -p MainPID --value && echo "$l"',
         )
@@ -117,9 +118,15 @@ def test_death_between_arguments_and_ready_ends_the_task_within_two_seconds(depl
     """Killed from outside while it loads, five times: the time from the death to the end of the task."""
     delays = []
     for _unused in range(5):
-        process = play.start("deploy.yml", "--tags", "server", variables={
-            "sglang_servers": [server("victim", 30013)], "sglang_install_interpreter": guest.sh("ls -d /opt/sglang/venvs/*/bin/python").split()[0],
-        })
+        process = play.start(
+            "deploy.yml",
+            "--tags",
+            "server",
+            variables={
+                "sglang_servers": [server("victim", 30013)],
+                "sglang_install_interpreter": guest.sh("ls -d /opt/sglang/venvs/*/bin/python").split()[0],
+            },
+        )
         pid, log = wait_for_launch(guest, "victim", process)
         assert "fired up" not in guest.sh(f"cat {log}")
         guest.sh(f"kill -9 {pid}")
@@ -136,18 +143,22 @@ def test_death_between_arguments_and_ready_ends_the_task_within_two_seconds(depl
     remove(play, "victim")
 
 
-@pytest.mark.parametrize(("damage", "words"), [
-    ("truncated", "model-00001-of-00002.safetensors"),
-    ("missing", "model-00002-of-00002.safetensors"),
-    ("pointer", "LFS"),
-])
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ("truncated", "model-00001-of-00002.safetensors"),
+        ("missing", "model-00002-of-00002.safetensors"),
+        ("pointer", "LFS"),
+    ],
+)
 def test_damaged_model_fails_before_a_server_is_touched(deployed, guest, node, play, damage, words):
     """SGLang comes up READY with a missing shard; the files are looked at first."""
     place = f"/srv/models/{damage}"
     commands = {
         "truncated": f"truncate -s -100 {place}/model-00001-of-00002.safetensors",
         "missing": f"rm {place}/model-00002-of-00002.safetensors",
-        "pointer": f"printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:{'0' * 64}\\nsize 79608\\n' > {place}/model-00002-of-00002.safetensors",
+        "pointer": f"printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:{'0' * 64}\\nsize 79608\\n' > "
+        f"{place}/model-00002-of-00002.safetensors",
     }
     node.run(["sh", "-ec", f"rm -rf {place}; cp -a /srv/models/tiny-qwen3 {place}; {commands[damage]}"])
     try:

@@ -25,7 +25,9 @@ def test_ready_server_is_recorded(deployed, guest):
 
 
 def test_nothing_secret_is_readable_by_others(deployed, guest):
-    modes = guest.sh("stat -c '%a %n' /var/lib/sglang/main/config.yaml /var/lib/sglang/main/environment /var/log/sglang/main/*.log").splitlines()
+    modes = guest.sh(
+        "stat -c '%a %n' /var/lib/sglang/main/config.yaml /var/lib/sglang/main/environment /var/log/sglang/main/*.log"
+    ).splitlines()
     assert all(line.startswith("600 ") for line in modes), modes
 
 

@@ -92,8 +92,14 @@ def raised_with_a_guest():
     """A node with one running guest."""
     sandbox("up")
     create = [
-        "/usr/sbin/pct", "create", "190", f"local:vztmpl/{settings.TEMPLATE.name}", "--features", "nesting=1",
-        "--net0", "name=eth0,bridge=vmbr0,ip=10.77.0.190/24,gw=10.77.0.1",
+        "/usr/sbin/pct",
+        "create",
+        "190",
+        f"local:vztmpl/{settings.TEMPLATE.name}",
+        "--features",
+        "nesting=1",
+        "--net0",
+        "name=eth0,bridge=vmbr0,ip=10.77.0.190/24,gw=10.77.0.1",
     ]
     for argv in (create, ["/usr/sbin/pct", "start", "190"]):
         done = subprocess.run(namespaces.enter_argv(*argv), capture_output=True, text=True, check=False)
@@ -101,7 +107,9 @@ def raised_with_a_guest():
 
 
 def guest_answers(vmid="190"):
-    done = subprocess.run(namespaces.enter_argv("/usr/sbin/pct", "exec", vmid, "--", "echo", "here"), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        namespaces.enter_argv("/usr/sbin/pct", "exec", vmid, "--", "echo", "here"), capture_output=True, text=True, check=False
+    )
     return done.stdout.strip() == "here"
 
 
@@ -167,9 +175,21 @@ def test_raising_again_from_a_half_dead_state(clean_machine, break_it):
     break_it()
     sandbox("up")
     done = subprocess.run(
-        ["ssh", "-o", f"UserKnownHostsFile={settings.STATE}/known_hosts", "-o", "StrictHostKeyChecking=yes", "-i", f"{settings.STATE}/id_ed25519",
-         f"root@{settings.UPLINK_NODE}", "pct status 190"],
-        capture_output=True, text=True, check=False, timeout=60,
+        [
+            "ssh",
+            "-o",
+            f"UserKnownHostsFile={settings.STATE}/known_hosts",
+            "-o",
+            "StrictHostKeyChecking=yes",
+            "-i",
+            f"{settings.STATE}/id_ed25519",
+            f"root@{settings.UPLINK_NODE}",
+            "pct status 190",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert done.stdout.strip() in ("status: running", "status: stopped"), done.stderr
     if break_it in (kill_sshd, lose_the_mount_namespace):
