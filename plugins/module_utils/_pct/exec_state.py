@@ -61,13 +61,12 @@ def owner(vmid, sudo=False):
     """
     try:
         with open(VMLIST, encoding="utf-8") as stream:
-            return json.load(stream)["ids"].get(str(vmid), {}).get("node")
-    except (OSError, ValueError, KeyError, AttributeError):
+            return json.load(stream)["ids"][str(vmid)]["node"]
+    except (OSError, ValueError, KeyError, TypeError):
         pass
     try:
-        nodes = sorted(os.listdir(NODES))
-        return next((node for node in nodes if os.path.exists("%s/%s/lxc/%s.conf" % (NODES, node, vmid))), None)
-    except OSError:
+        return next(node for node in sorted(os.listdir(NODES)) if os.path.exists("%s/%s/lxc/%s.conf" % (NODES, node, vmid)))
+    except (OSError, StopIteration):
         pass
     argv = [PVESH, "get", "/cluster/resources", "--type", "vm", "--output-format", "json"]
     try:

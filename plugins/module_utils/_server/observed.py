@@ -37,6 +37,12 @@ class Observed:
         """The wanted configuration is in force and was accepted once."""
         return not self.differing and self.record.get("digest") == self.digest and self.record.get("accepted_digest") == self.digest
 
+    @property
+    def unfinished(self):
+        """The wanted launch runs, and whoever started it was gone before it could be accepted."""
+        record = self.record
+        return self.running and not self.differing and record.get("digest") == self.digest and record.get("accepted_digest") != self.digest
+
 
 def _same(file):
     content = files.read(file.path)

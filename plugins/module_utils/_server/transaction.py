@@ -106,7 +106,11 @@ class Transaction:
         self._make_folders()
         with only_one(self.layout):
             self._look()  # another call may have come to its end since
-            return self._leave_running() if self._serves_as_wanted() else self._replace()
+            if self._serves_as_wanted():
+                return self._leave_running()
+            if self.observed.unfinished and not self.restart:
+                return self._finish()
+            return self._replace()
 
     def _serves_as_wanted(self):
         return self.observed.as_wanted and self.observed.running and not self.restart
@@ -148,9 +152,18 @@ class Transaction:
         first_launch_drop_in(self.systemd, True)
         if seen.unit.busy:
             self.systemd.stop(timeout=self.options.stop_timeout + 30)
+        return self._carry_through(self._start, kept)
+
+    def _finish(self):
+        """Take over the launch of a deployment that was cut off before it could accept it (Ctrl-C, module killed)."""
+        launch = self._launch()
+        launch.attach(self.observed.unit)
+        return self._carry_through(lambda: launch, kept=os.path.isdir(self.layout.previous))
+
+    def _carry_through(self, started, kept):
+        """Watch the launch that ``started()`` returns and accept it; when it fails, put the previous configuration back."""
         try:
-            self._write_files()
-            attempt = self._start()
+            attempt = self._watched(started())
         except LaunchFailed as failure:
             records.prune(self.layout, self.options.keep_logs, failure.result["attempt"]["launch_id"])
             raise self._taken_back(failure, kept) from failure
@@ -162,12 +175,18 @@ class Transaction:
         return Launch(self.layout, self.desired, self.systemd, self.client)
 
     def _start(self):
+        """Write the files and start the unit; returns the Launch."""
         launch = self._launch()
+        self._write_files()
         try:
             self.systemd.reload()
             launch.start()
         except KproError as error:
             raise self._not_started(error) from error
+        return launch
+
+    def _watched(self, launch):
+        """The attempt of a launch that became ready (or was only started, without wait)."""
         if not self.options.wait:
             return {"launch_id": launch.launch_id, "pid": launch.pid, "stage": "launch", "log": self.layout.log(launch.launch_id)}
         try:

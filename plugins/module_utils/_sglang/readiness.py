@@ -46,7 +46,8 @@ def lacks(snapshot, model):
         found.append("/health does not answer" if not snapshot.health else f"/health answers {snapshot.health}")
     # Whatever listens there may answer with any JSON.
     if not isinstance(snapshot.info, dict):
-        found.append("/server_info does not answer")
+        if snapshot.health == 200:  # asked only then
+            found.append("/server_info does not answer")
     elif snapshot.info.get("model_path") != model:
         found.append(f"/server_info names the model {snapshot.info.get('model_path')!r}, not {model!r}")
     return found

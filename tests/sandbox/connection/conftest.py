@@ -8,6 +8,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "exec"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / ".collections"))
 
 import live
 

@@ -27,7 +27,7 @@ def wanted(options, tmp_path):
 
     def make(release="0.5.17", fingerprint="f" * 16, group="sglang", **changed):
         layout = Layout(changed.get("name", "main"), str(tmp_path / "state"), str(tmp_path / "log"))
-        return Desired(options(**changed), layout, release, fingerprint, group, cache_name=release)
+        return Desired(options(**changed), layout, release, fingerprint, group, cache_name="0.5.17")
 
     return make
 

@@ -143,7 +143,7 @@ def test_ready_needs_health(scene):
 def test_health_that_never_comes_is_named_when_time_is_up(scene):
     scene.health, scene.timeout = [Answer(503)], 20
     outcome = scene.run(ARGS + ROLL)
-    assert outcome.kind == TIMEOUT and "still missing: /health answers 503" in outcome.detail
+    assert outcome.kind == TIMEOUT and outcome.detail.endswith("still missing: /health answers 503")
 
 
 def test_another_model_that_answers_on_the_port_is_not_ours(scene):
@@ -197,6 +197,18 @@ def test_a_death_while_loading_is_told_with_the_last_line_that_has_no_end(scene)
     assert (outcome.kind, outcome.detail) == (DIED, "the process died")
     assert outcome.tracker.stage == "weights_load"
     assert outcome.tracker.last_line.text == "RuntimeError: the last words"
+
+
+def test_what_was_written_between_the_reading_and_the_death_is_read(scene):
+    def die_after_this_reading(*told):
+        if not scene.told:
+            scene.write("RuntimeError: late words\n")
+            scene.kill()
+        scene.told.append(told)
+
+    scene.report = die_after_this_reading
+    outcome = scene.run()
+    assert outcome.kind == DIED and outcome.tracker.last_line.text == "RuntimeError: late words"
 
 
 def test_a_death_before_the_first_line(scene):

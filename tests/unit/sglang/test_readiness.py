@@ -50,6 +50,10 @@ def test_http_is_asked_only_where_the_answer_can_be_this_launchs(alive, line, bi
     assert bool(readiness.worth_asking(snapshot)) == (alive and line and bind is None)
 
 
+def test_what_was_not_asked_is_not_said_to_be_silent():
+    assert lacks(health=503, info=None) == ["/health answers 503"]
+
+
 def test_ready_for_exactly_one_of_all_combinations():
     choices = {
         "alive": (True, False),
