@@ -14,8 +14,14 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "causes.md"
 GROUPS = {
-    "memory": "Memory", "software_stack": "Software", "host_and_container": "Host and container", "model_and_arguments": "Model and arguments",
-    "distributed": "Ranks and nodes", "serving": "A running server", "process": "The process", "none": "States",
+    "memory": "Memory",
+    "software_stack": "Software",
+    "host_and_container": "Host and container",
+    "model_and_arguments": "Model and arguments",
+    "distributed": "Ranks and nodes",
+    "serving": "A running server",
+    "process": "The process",
+    "none": "States",
 }
 HEAD = """# Causes
 
@@ -55,14 +61,28 @@ def page():
 
 
 def entry(cause, rules):
-    lines = ["\n### %s\n" % cause["id"], "\n%s\n" % text(cause["definition"]), "\n* severity: %s; stages: %s\n" % (cause["severity"], ", ".join(cause["stages"]))]
+    lines = [
+        "\n### %s\n" % cause["id"],
+        "\n%s\n" % text(cause["definition"]),
+        "\n* severity: %s; stages: %s\n" % (cause["severity"], ", ".join(cause["stages"])),
+    ]
     lines.append("* what to do: %s\n" % text(cause["remedy"]))
     if cause.get("confused_with"):
         lines.append("* easily taken for: %s\n" % ", ".join("[%s](#%s)" % (name, name) for name in cause["confused_with"]))
     lines.append("* how to tell: %s\n" % text(cause["tell_apart"]))
     if rules:
-        lines.append("* found by: %s\n" % "; ".join(
-            "`%s`%s%s" % (rule.name, " (%s)" % rule.source if rule.source else "", ", up to %s" % rule.until if rule.until else ", since %s" % rule.since if rule.since else "") for rule in rules))
+        lines.append(
+            "* found by: %s\n"
+            % "; ".join(
+                "`%s`%s%s"
+                % (
+                    rule.name,
+                    " (%s)" % rule.source if rule.source else "",
+                    ", up to %s" % rule.until if rule.until else ", since %s" % rule.since if rule.since else "",
+                )
+                for rule in rules
+            )
+        )
     else:
         lines.append("* found by: the state of the launch, and what the caller knows beside the log\n")
     return "".join(lines)

@@ -146,7 +146,9 @@ diagnosis:
       type: str
       returned: always
     evidence:
-      description: The lines that prove it, at most three, the proving one first. RV(diagnosis.evidence[].line) counts from 1 in the file given.
+      description:
+        - The lines that prove it, at most three, the proving one first.
+        - RV(diagnosis.evidence[].line) counts from 1 in the file given.
       type: list
       elements: dict
       returned: always

@@ -120,10 +120,19 @@ def holes(log):
 
 def after_a_crash(log):
     crash = (CASES / NAMES[0] / "server.log").read_bytes()
-    return crash + b"Jul 03 08:05:27 guest systemd[1]: x.service: Scheduled restart job, restart counter is at 1.\nJul 03 08:09:00 guest systemd[1]: Started x.service - x.\n" + log
+    return (
+        crash
+        + b"Jul 03 08:05:27 guest systemd[1]: x.service: Scheduled restart job, restart counter is at 1.\nJul 03 08:09:00 guest "
+          b"systemd[1]: Started x.service - x.\n"
+        + log
+    )
 
 
-@pytest.mark.parametrize("clothe", (carriage_returns, compose, container, colours, milliseconds, carets, holes, after_a_crash), ids=lambda function: function.__name__)
+@pytest.mark.parametrize(
+    "clothe",
+    (carriage_returns, compose, container, colours, milliseconds, carets, holes, after_a_crash),
+    ids=lambda function: function.__name__,
+)
 def test_other_clothes(clothe):
     wrong = []
     for name, truth in TRUTHS.items():
@@ -137,7 +146,11 @@ def test_other_clothes(clothe):
 
 
 def test_after_a_healthy_run():
-    healthy = next((CASES / name / "server.log").read_bytes() for name, truth in TRUTHS.items() if truth["cause"] == "no_fault" and truth["stage"] == "serving")
+    healthy = next(
+        (CASES / name / "server.log").read_bytes()
+        for name, truth in TRUTHS.items()
+        if truth["cause"] == "no_fault" and truth["stage"] == "serving"
+    )
     seen = 0
     for name, truth in TRUTHS.items():
         log = (CASES / name / "server.log").read_bytes()

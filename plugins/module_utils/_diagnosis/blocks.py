@@ -20,20 +20,27 @@ _TRACEBACK_ENDS = re.compile(r"Traceback \(most recent call last\):?\s*(?:\[repe
 _FRAME = re.compile(r"\s*File \"(?P<file>[^\"]*)\", line (?P<line>\d+)(?:, in (?P<function>\S+))?")
 #: ``module.SomeError: text``, ``KeyboardInterrupt``, ``ValueError("text")`` as the last line of a traceback.
 ERROR_LINE = re.compile(
-    r"(?P<type>(?:[A-Za-z_][\w]*\.)*[A-Za-z_]*(?:Error|Exception|Interrupt|Exit|OutOfResources|BackendCompilerFailed|Unsupported|Warning|NotSupported|InductorError|"
+    r"(?P<type>(?:[A-Za-z_][\w]*\.)*[A-Za-z_]*(?:Error|Exception|Interrupt|Exit|OutOfResources|BackendCompilerFailed|Unsupported|"
+    r"Warning|NotSupported|InductorError|"
     r"Timeout|Failed|Fault|Abort|NotFound|StopIteration|Empty|Full))\b(?P<rest>:.*|\(.*|\s*)$"
 )
 #: Standing alone, without a traceback around it, only these are taken for errors.
-_BARE = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|KeyboardInterrupt|OutOfResources)(?:: \S.*|:?$|\(['\"].*)|KeyboardInterrupt$")
+_BARE = re.compile(
+    r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|KeyboardInterrupt|OutOfResources)(?:: \S.*|:?$|\(['\"].*)|KeyboardInterrupt$"
+)
 _CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
 _ADVICE = re.compile(r"Possible (?:solutions|suggestions):")
 _GROUP = re.compile(r"\s*[|+][ |+-]*")
 _END = re.compile(
-    r"(?:usage: |\S+:\d+:\d+ \[\d+\] |\[\d+\.\d+\] |\[[A-Z][a-z]{2} [A-Z][a-z]{2} |\[W\d+ |\[E\d+ |\[rank\d+\]:|INFO |WARNING |Killed$|Bus error|Segmentation fault|Aborted|"
+    r"(?:usage: |\S+:\d+:\d+ \[\d+\] |\[\d+\.\d+\] |\[[A-Z][a-z]{2} [A-Z][a-z]{2} |\[W\d+ |\[E\d+ |\[rank\d+\]:|INFO |WARNING |Killed$|"
+    r"Bus error|Segmentation fault|Aborted|"
     r"\S+: line \d+:|Loading |Capturing |Multi-thread )"
 )
 #: Who announces the exception of a whole process.
-FATAL_HEADER = re.compile(r"hit an exception|Exception in run_\w+|EngineCore (?:failed|encountered)|Process \S+:$|Exception in thread|failed to start|Initialization failed\. \w+ error")
+FATAL_HEADER = re.compile(
+    r"hit an exception|Exception in run_\w+|EngineCore (?:failed|encountered)|Process \S+:$|Exception in thread|failed to start|"
+    r"Initialization failed\. \w+ error"
+)
 
 _KEEP_FRAMES = 120
 _KEEP_MESSAGE = 80
@@ -43,7 +50,8 @@ class Block:
     """One exception with its chain.
 
     header: Line that announces it, or None. frames: [(file, function, source)] of the whole chain. errors: the first line of the
-    message of each exception in the chain, in order, as (Line, place among the frames). message: all message lines (Line), advice left out. rank. stage: of the launch when it began.
+    message of each exception in the chain, in order, as (Line, place among the frames). message: all
+    message lines (Line), advice left out. rank. stage: of the launch when it began.
     fatal: announced as the end of a process.
     """
 
@@ -130,7 +138,11 @@ class BlockReader:
             self._state = "frames"
             self._frame(self.block, frame)
             return "frame", self.block
-        if body[:1].isalpha() and ("Error" in body or "Exception" in body or "OutOfResources" in body or body == "KeyboardInterrupt") and not line.stamped:
+        if (
+            body[:1].isalpha()
+            and ("Error" in body or "Exception" in body or "OutOfResources" in body or body == "KeyboardInterrupt")
+            and not line.stamped
+        ):
             if _BARE.match(body):
                 self._close()
                 self.block = Block(line, stage, index)

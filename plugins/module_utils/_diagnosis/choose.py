@@ -16,8 +16,10 @@ from .report import Finding
 
 #: Exceptions that only pass on that something else failed.
 _PASSED_ON = re.compile(
-    r"EOFError|BrokenPipeError|SystemExit|.*scheduler died during initialization|.*Initialization failed|(?:\w+\.)*ChildProcessError|(?:\w+\.)*(?:EngineDead|EngineCoreDead)Error|"
-    r"(?:\w+\.)*(?:CancelledError|ProcessRaisedException|ChildFailedError|RayTaskError|RayActorError)|RuntimeError: Engine (?:core|process)|.*NCCL (?:error|Error)\b.*(?:unhandled system error|unhandled cuda error|internal error)|"
+    r"EOFError|BrokenPipeError|SystemExit|.*scheduler died during initialization|.*Initialization failed|(?:\w+\.)*ChildProcessError|"
+    r"(?:\w+\.)*(?:EngineDead|EngineCoreDead)Error|"
+    r"(?:\w+\.)*(?:CancelledError|ProcessRaisedException|ChildFailedError|RayTaskError|RayActorError)|RuntimeError: Engine (?:core|"
+    r"process)|.*NCCL (?:error|Error)\b.*(?:unhandled system error|unhandled cuda error|internal error)|"
     r"ConnectionResetError|ConnectionRefusedError|TimeoutError: warm"
 )
 
@@ -50,16 +52,32 @@ def _counts(match, scan, context):
         if scan.ready_index is not None and scan.ready_index > match.index and not context.died:
             return False
         announced = match.block is not None and match.block.fatal
-        ended = scan.ended_after(match.index) if match.block is None else (announced or scan.terminal_index is not None and scan.terminal_index > match.index)
+        ended = (
+            scan.ended_after(match.index)
+            if match.block is None
+            else (announced or scan.terminal_index is not None and scan.terminal_index > match.index)
+        )
         after = scan.work - match.work_before
         if after >= 3 and not ended:
             return False
-        if match.ready_before and after >= 1 and not announced and not (scan.terminal_index is not None and scan.terminal_index > match.index):
+        if (
+            match.ready_before
+            and after >= 1
+            and not announced
+            and not (scan.terminal_index is not None and scan.terminal_index > match.index)
+        ):
             return False
         if match.block is None and not rule.ends and not ended and not context.died:
             return False
-        if match.block is not None and match.ready_before and not announced and scan.terminal_index is None and not context.died and rule.weight != RECORD \
-                and _of_request(match.block):
+        if (
+            match.block is not None
+            and match.ready_before
+            and not announced
+            and scan.terminal_index is None
+            and not context.died
+            and rule.weight != RECORD
+            and _of_request(match.block)
+        ):
             return False
     if rule.lasting and scan.work - match.work_before >= 20 and rule.cause in ("fd_limit", "chat_template_missing"):
         return False
@@ -68,7 +86,10 @@ def _counts(match, scan, context):
 
 def _of_request(block):
     """An exception that ended one request and not the server."""
-    return any("/uvicorn/" in path or "/starlette/" in path or "/fastapi/" in path or "/openai/" in path for path, _unused, _unused2 in block.frames[:12])
+    return any(
+        "/uvicorn/" in path or "/starlette/" in path or "/fastapi/" in path or "/openai/" in path
+        for path, _unused, _unused2 in block.frames[:12]
+    )
 
 
 def _unmatched(scan, candidates):
@@ -86,9 +107,21 @@ def _unmatched(scan, candidates):
         ended = scan.terminal_index is not None and scan.terminal_index >= block.index
         if after_ready and not (block.fatal or ended):
             continue
-        if not after_ready and not block.fatal and not ended and scan.last_mark_index > block.index + len(block.frames) * 2 + len(block.message) + 2:
+        if (
+            not after_ready
+            and not block.fatal
+            and not ended
+            and scan.last_mark_index > block.index + len(block.frames) * 2 + len(block.message) + 2
+        ):
             continue
-        if not block.begun and error is not None and not block.frames and not ended and not block.fatal and scan.last_mark_index > block.index:
+        if (
+            not block.begun
+            and error is not None
+            and not block.frames
+            and not ended
+            and not block.fatal
+            and scan.last_mark_index > block.index
+        ):
             continue
         return block
     return None

@@ -112,7 +112,9 @@ class Context:
     @property
     def new_names(self):
         """Whether the release has the flag names of 0.5.14 and later."""
-        return any(name in self.args for name in ("cuda_graph_max_bs_decode", "mamba_radix_cache_strategy", "cuda_graph_backend_decode"))
+        return any(
+            name in self.args for name in ("cuda_graph_max_bs_decode", "mamba_radix_cache_strategy", "cuda_graph_backend_decode")
+        )
 
     @property
     def new_sizing(self):

@@ -8,6 +8,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+
 from .._errors import KproError
 from .._launch_log.launches import LastLaunch, all_launches
 from .._launch_log.reader import Source
@@ -38,16 +41,16 @@ def diagnose(data, launch="last", facts=None, secrets=()):
     if isinstance(data, (bytes, bytearray, memoryview)):
         return _diagnose(Source(data), launch, facts, secrets)
     try:
-        source = Source(data)
-    except IsADirectoryError:
-        raise KproError("%s is a directory; name the log file." % data)
+        if not stat.S_ISREG(os.stat(data).st_mode):
+            # Opening a pipe would wait for a writer for ever.
+            raise KproError("%s is %s; name the log file." % (data, "a directory" if os.path.isdir(data) else "no regular file"))
+        return _diagnose(Source(data), launch, facts, secrets)
     except FileNotFoundError:
         if facts.get("process_alive") is False:
             return _diagnose(Source(b""), launch, facts, secrets)
         raise KproError("The log file %s does not exist." % data)
     except (OSError, ValueError, TypeError) as error:
         raise KproError("The log file %s cannot be read: %s." % (data, getattr(error, "strerror", None) or error))
-    return _diagnose(source, launch, facts, secrets)
 
 
 def clean_facts(facts):
@@ -62,21 +65,34 @@ def clean_facts(facts):
 
 def _diagnose(source, launch, facts, secrets):
     with source:
-        try:
-            sample = source.at(0, SAMPLE)
-        except IsADirectoryError:
-            raise KproError("The log is a directory; name the log file.")
+        sample = source.at(0, SAMPLE)
         if source.size == 0 or (len(sample) == source.size and not sample.strip(b" \t\r\n\v\f\0\xef\xbb\xbf")):
             return assemble(state.nothing_written(facts), None, facts, 0, None, secrets)
         if not is_text(sample):
-            return assemble(Finding("unreadable_log", "launch", "The file holds data that are no text log.", confidence=0.95), None, facts, 0, None, secrets)
+            return assemble(
+                Finding("unreadable_log", "launch", "The file holds data that are no text log.", confidence=0.95),
+                None,
+                facts,
+                0,
+                None,
+                secrets,
+            )
         if launch == "all":
             places = all_launches(source)
             results = [_one(source, place, len(places), facts if place is places[-1] else _past(), secrets) for place in places]
             result = results[-1]
             result["history"] = [
-                {"index": place.index, "line": place.number, "started_at": item["launch"]["started_at"], "verdict": item["verdict"],
-                 "cause": item["cause"], "stage": item["stage"], "summary": item["summary"]} for place, item in zip(places, results)]
+                {
+                    "index": place.index,
+                    "line": place.number,
+                    "started_at": item["launch"]["started_at"],
+                    "verdict": item["verdict"],
+                    "cause": item["cause"],
+                    "stage": item["stage"],
+                    "summary": item["summary"],
+                }
+                for place, item in zip(places, results)
+            ]
             return result
         return _last(source, facts, secrets)
 

@@ -85,8 +85,8 @@ def _own_file(state):
     """Path of the file that this invocation writes to, or None."""
     output = state.get("StandardOutput", "")
     for kind in ("append:", "truncate:", "file:"):
-        if output.startswith(kind) and os.path.isfile(output[len(kind):]):
-            return output[len(kind):]
+        if output.startswith(kind) and os.path.isfile(output[len(kind) :]):
+            return output[len(kind) :]
     invocation = state.get("InvocationID")
     script = re.search(r"argv\[\]=(?:/usr)?/bin/(?:ba|da)?sh (?P<script>/\S+)", state.get("ExecStart", ""))
     if not invocation or not script:
@@ -114,7 +114,9 @@ def journal(invocation):
     """The journal of one invocation as bytes, one line each, with what systemd and the kernel said about it."""
     if not re.fullmatch(r"[0-9a-f]{32}", invocation or ""):
         raise KproError("%r is no invocation id of systemd." % invocation)
-    records = _journalctl(["_SYSTEMD_INVOCATION_ID=" + invocation, "+", "INVOCATION_ID=" + invocation, "+", "USER_INVOCATION_ID=" + invocation], _FIELDS)
+    records = _journalctl(
+        ["_SYSTEMD_INVOCATION_ID=" + invocation, "+", "INVOCATION_ID=" + invocation, "+", "USER_INVOCATION_ID=" + invocation], _FIELDS
+    )
     if not records:
         return b""
     stamps = [int(record["__REALTIME_TIMESTAMP"]) for record in records if str(record.get("__REALTIME_TIMESTAMP", "")).isdigit()]
@@ -128,7 +130,11 @@ def journal(invocation):
 
 def _journalctl(arguments, fields):
     try:
-        done = run(["journalctl", "--no-pager", "--all", "--quiet", "--output=json", "--output-fields=" + fields] + arguments, timeout=TIMEOUT, output_limit=LIMIT_MIB << 20)
+        done = run(
+            ["journalctl", "--no-pager", "--all", "--quiet", "--output=json", "--output-fields=" + fields] + arguments,
+            timeout=TIMEOUT,
+            output_limit=LIMIT_MIB << 20,
+        )
     except (FileNotFoundError, PermissionError):
         raise KproError("The journal cannot be read: journalctl is not on this host.")
     records = []

@@ -28,17 +28,60 @@ class Rule:
     the marker's stage is not among stages. stages: stages at which markers are believed (default: those of the cause). fixed:
     the stage is always `stage`. lasting: the fault lasts although the server goes on (it may follow the ready line and need not
     end the server). ends: a matching line outside of an exception ends the launch by itself; else some other sign of an end is
-    required, for warnings use the same words. when: function(Match of the rule, context) -> bool. support: expression for a further line worth
-    showing; support_first: that line proves the cause and the matched one is its effect.
-    say: sentence with {named groups} of the pattern, or a function(match, context) -> sentence. remedies: function(match, context) -> list of remedies. source: who prints
-    the text and where. since, until: releases of SGLang that print it, None for all.
+    required, for warnings use the same words. when: function(Match of the rule, context) -> bool. support: expression for a
+    further line worth showing; support_first: that line proves the cause and the matched one is its effect. say: sentence with
+    {named groups} of the pattern, or a function(match, context) -> sentence. remedies: function(match, context) -> list of
+    remedies. source: who prints the text and where. since, until: releases of SGLang that print it, None for all.
     """
 
-    __slots__ = ("name", "cause", "pattern", "unless", "scope", "weight", "strength", "stage", "stages", "fixed", "lasting", "ends", "when",
-                 "support", "support_first", "say", "remedies", "source", "since", "until", "confidence")
+    __slots__ = (
+        "name",
+        "cause",
+        "pattern",
+        "unless",
+        "scope",
+        "weight",
+        "strength",
+        "stage",
+        "stages",
+        "fixed",
+        "lasting",
+        "ends",
+        "when",
+        "support",
+        "support_first",
+        "say",
+        "remedies",
+        "source",
+        "since",
+        "until",
+        "confidence",
+    )
 
-    def __init__(self, name, cause, pattern, unless=None, scope=ERROR, weight=ROOT, strength=5, stage=None, stages=None, fixed=False,
-                 lasting=False, ends=False, when=None, support=None, support_first=False, say=None, remedies=None, source="", since=None, until=None, confidence=0.95):
+    def __init__(
+        self,
+        name,
+        cause,
+        pattern,
+        unless=None,
+        scope=ERROR,
+        weight=ROOT,
+        strength=5,
+        stage=None,
+        stages=None,
+        fixed=False,
+        lasting=False,
+        ends=False,
+        when=None,
+        support=None,
+        support_first=False,
+        say=None,
+        remedies=None,
+        source="",
+        since=None,
+        until=None,
+        confidence=0.95,
+    ):
         self.name = name
         self.cause = cause
         self.pattern = re.compile(pattern)

@@ -15,10 +15,35 @@ from .record import remedy
 
 #: Distribution packages of libraries that wheels want (Debian and Ubuntu names).
 LIBRARY_PACKAGES = {
-    "libnuma": "libnuma1", "libGL": "libgl1", "libgomp": "libgomp1", "libibverbs": "libibverbs1", "librdmacm": "librdmacm1", "libglib-2": "libglib2.0-0", "libgthread-2": "libglib2.0-0",
-    "libsndfile": "libsndfile1", "libopenblas": "libopenblas0", "libmpi": "libopenmpi3", "libstdc++": "libstdc++6", "libSM": "libsm6", "libXext": "libxext6", "libXrender": "libxrender1",
-    "libpython3": "libpython3-dev", "libtbb": "libtbb12", "libsqlite3": "libsqlite3-0", "libffi": "libffi8", "libssl": "libssl3", "libcrypto": "libssl3", "libz": "zlib1g", "libhwloc": "libhwloc15",
-    "libavcodec": "ffmpeg", "libavformat": "ffmpeg", "libavutil": "ffmpeg", "libmlx5": "ibverbs-providers", "libnl-3": "libnl-3-200", "libaio": "libaio1", "liburing": "liburing2",
+    "libnuma": "libnuma1",
+    "libGL": "libgl1",
+    "libgomp": "libgomp1",
+    "libibverbs": "libibverbs1",
+    "librdmacm": "librdmacm1",
+    "libglib-2": "libglib2.0-0",
+    "libgthread-2": "libglib2.0-0",
+    "libsndfile": "libsndfile1",
+    "libopenblas": "libopenblas0",
+    "libmpi": "libopenmpi3",
+    "libstdc++": "libstdc++6",
+    "libSM": "libsm6",
+    "libXext": "libxext6",
+    "libXrender": "libxrender1",
+    "libpython3": "libpython3-dev",
+    "libtbb": "libtbb12",
+    "libsqlite3": "libsqlite3-0",
+    "libffi": "libffi8",
+    "libssl": "libssl3",
+    "libcrypto": "libssl3",
+    "libz": "zlib1g",
+    "libhwloc": "libhwloc15",
+    "libavcodec": "ffmpeg",
+    "libavformat": "ffmpeg",
+    "libavutil": "ffmpeg",
+    "libmlx5": "ibverbs-providers",
+    "libnl-3": "libnl-3-200",
+    "libaio": "libaio1",
+    "liburing": "liburing2",
 }
 
 
@@ -29,7 +54,11 @@ def cause_text(match, context):
 def system_library(match, context):
     library = match.groups.get("library") or ""
     package = LIBRARY_PACKAGES.get(library.split(".so")[0])
-    what = "Install the distribution package %s in the container" % package if package else "Install the distribution package that holds %s in the container" % library
+    what = (
+        "Install the distribution package %s in the container" % package
+        if package
+        else "Install the distribution package that holds %s in the container" % library
+    )
     return [remedy(what, None, "add", package, "Reinstalling the Python wheel does not help.")]
 
 
@@ -37,11 +66,28 @@ def package(match, context):
     name = match.groups.get("package") or match.groups.get("module")
     if name:
         name = name.split(".")[0]
-    return [remedy("Install SGLang with its pinned dependencies in a fresh environment%s" % (" (%s is missing or of the wrong version)" % name if name else ""), None, "add", name, None)]
+    return [
+        remedy(
+            "Install SGLang with its pinned dependencies in a fresh environment%s"
+            % (" (%s is missing or of the wrong version)" % name if name else ""),
+            None,
+            "add",
+            name,
+            None,
+        )
+    ]
 
 
 def cuda_home(match, context):
-    return [remedy("Set CUDA_HOME to exactly one directory in the environment of the service", "CUDA_HOME", "set", "/usr/local/cuda", "It is %s now." % (match.groups.get("path") or "malformed"))]
+    return [
+        remedy(
+            "Set CUDA_HOME to exactly one directory in the environment of the service",
+            "CUDA_HOME",
+            "set",
+            "/usr/local/cuda",
+            "It is %s now." % (match.groups.get("path") or "malformed"),
+        )
+    ]
 
 
 def compiler(match, context):
@@ -55,14 +101,32 @@ def python_headers(match, context):
     found = re.search(r"include/python(3\.\d+)|cpython-3(\d+)|python(3\.\d+)", match.message())
     version = (found.group(1) or (found.group(2) and "3." + found.group(2)) or found.group(3)) if found else None
     package_name = "python%s-dev" % version if version else None
-    return [remedy("Install %s, the headers of exactly the Python that runs the server" % (package_name or "python3.X-dev"), None, "add", package_name, None)]
+    return [
+        remedy(
+            "Install %s, the headers of exactly the Python that runs the server" % (package_name or "python3.X-dev"),
+            None,
+            "add",
+            package_name,
+            None,
+        )
+    ]
 
 
 def illegal_access(match, context):
     found = [remedy("Update SGLang and its kernel packages")]
     if context.speculative:
-        found.append(remedy("Switch speculative decoding off to narrow it down", context.flag("speculative-algorithm"), "remove", None, None))
-    found.append(remedy("Try another attention backend, or no CUDA graphs, to narrow it down", context.flag("attention-backend"), "set", "triton", None))
+        found.append(
+            remedy("Switch speculative decoding off to narrow it down", context.flag("speculative-algorithm"), "remove", None, None)
+        )
+    found.append(
+        remedy(
+            "Try another attention backend, or no CUDA graphs, to narrow it down",
+            context.flag("attention-backend"),
+            "set",
+            "triton",
+            None,
+        )
+    )
     return found
 
 
@@ -77,7 +141,9 @@ def radix_off(match, context):
 def page_size_one(match, context):
     return [
         remedy("Leave the page size at 1", "--page-size", "set", "1", None),
-        remedy("Or use a state-cache strategy that supports pages", context.flag("mamba-scheduler-strategy"), "set", "extra_buffer", None),
+        remedy(
+            "Or use a state-cache strategy that supports pages", context.flag("mamba-scheduler-strategy"), "set", "extra_buffer", None
+        ),
         remedy("Or switch the prefix cache off", "--disable-radix-cache", "add", None, None),
     ]
 
@@ -87,28 +153,51 @@ def compile_off(match, context):
 
 
 def other_release(match, context):
-    return [remedy("Use another release of SGLang for this model"), remedy("Try another attention backend", "--attention-backend", "set", None, None)]
+    return [
+        remedy("Use another release of SGLang for this model"),
+        remedy("Try another attention backend", "--attention-backend", "set", None, None),
+    ]
 
 
 def port(match, context):
     found = re.search(r"', (\d+)", match.line.body) or re.search(r"[Pp]ort (\d+)", match.line.body)
     number = found.group(1) if found else None
     return [
-        remedy("Find the holder of the port%s with ss -ltnp and stop it" % (" " + number if number else ""), None, None, None, "SGLang notices a taken port only after the whole load, and that process never exits by itself."),
+        remedy(
+            "Find the holder of the port%s with ss -ltnp and stop it" % (" " + number if number else ""),
+            None,
+            None,
+            None,
+            "SGLang notices a taken port only after the whole load, and that process never exits by itself.",
+        ),
         remedy("Or choose another port", "--port", "set", None, None),
     ]
 
 
 def start_timeout(match, context):
     return [
-        remedy("Give the start more time (TimeoutStartSec= of the unit, or the deployer's limit)", "TimeoutStartSec", "raise", None, "The launch was in stage %s%s." % (
-            context.tracker.stage, " at " + context.tracker.progress if context.tracker.progress else "")),
+        remedy(
+            "Give the start more time (TimeoutStartSec= of the unit, or the deployer's limit)",
+            "TimeoutStartSec",
+            "raise",
+            None,
+            "The launch was in stage %s%s."
+            % (context.tracker.stage, " at " + context.tracker.progress if context.tracker.progress else ""),
+        ),
         remedy("Keep the kernel caches over restarts", None, None, None, None),
     ]
 
 
 def session(match, context):
-    return [remedy("Run the server as a system service instead of as a child of a login session", None, None, None, "A user service needs lingering (loginctl enable-linger).")]
+    return [
+        remedy(
+            "Run the server as a system service instead of as a child of a login session",
+            None,
+            None,
+            None,
+            "A user service needs lingering (loginctl enable-linger).",
+        )
+    ]
 
 
 def watchdog(match, context):
@@ -116,7 +205,13 @@ def watchdog(match, context):
     return [
         remedy("Find where the ranks stand (py-spy dump, load of the GPUs)", None, None, None, None),
         remedy("Try without custom all-reduce", "--disable-custom-all-reduce", "add", None, None),
-        remedy("Raise --watchdog-timeout only for compilation known to be slow", "--watchdog-timeout", "raise", str(int(float(seconds) * 2)) if seconds else None, None),
+        remedy(
+            "Raise --watchdog-timeout only for compilation known to be slow",
+            "--watchdog-timeout",
+            "raise",
+            str(int(float(seconds) * 2)) if seconds else None,
+            None,
+        ),
     ]
 
 
@@ -125,7 +220,13 @@ def stalled(match, context):
     seconds = found.group(1) if found else None
     return [
         remedy("Restart when the last heartbeat is minutes old", None, None, None, None),
-        remedy("Give health probes more time", "SGLANG_HEALTH_CHECK_TIMEOUT", "raise", str(int(seconds) * 3) if seconds else None, "Long prefills can hold the answer back."),
+        remedy(
+            "Give health probes more time",
+            "SGLANG_HEALTH_CHECK_TIMEOUT",
+            "raise",
+            str(int(seconds) * 3) if seconds else None,
+            "Long prefills can hold the answer back.",
+        ),
     ]
 
 
@@ -133,7 +234,15 @@ def pool_smaller(match, context):
     tokens = (context.tracker.capacity or {}).get("max_total_num_tokens")
     found = []
     if tokens:
-        found.append(remedy("Lower --context-length to what the pool holds", "--context-length", "lower", str(tokens), "The pool holds %d tokens." % tokens))
+        found.append(
+            remedy(
+                "Lower --context-length to what the pool holds",
+                "--context-length",
+                "lower",
+                str(tokens),
+                "The pool holds %d tokens." % tokens,
+            )
+        )
     if str(context.args.get("kv_cache_dtype", "auto")) in ("auto", "bf16", "bfloat16"):
         found.append(remedy("Store the KV cache in FP8", "--kv-cache-dtype", "set", "fp8_e4m3", "It holds about twice as many tokens."))
     found.append(remedy("Raise the static share of memory", context.flag("mem-fraction-static"), "raise", None, None))
@@ -145,33 +254,64 @@ def chat_template(match, context):
 
 
 def fd_limit(match, context):
-    return [remedy("Raise the limit of open files", "LimitNOFILE", "raise", "1048576", "In the unit, and in the container."), remedy("Bound the number of client connections")]
+    return [
+        remedy("Raise the limit of open files", "LimitNOFILE", "raise", "1048576", "In the unit, and in the container."),
+        remedy("Bound the number of client connections"),
+    ]
 
 
 def cache_dir(match, context):
     path = match.groups.get("path")
     return [
-        remedy("Give the service's user a writable cache directory%s" % (" (%s is not)" % path if path else ""), "XDG_CACHE_HOME", "set", None, "Also TRITON_CACHE_DIR, FLASHINFER_WORKSPACE_BASE, TORCHINDUCTOR_CACHE_DIR; ReadWritePaths= of the unit must allow it."),
+        remedy(
+            "Give the service's user a writable cache directory%s" % (" (%s is not)" % path if path else ""),
+            "XDG_CACHE_HOME",
+            "set",
+            None,
+            "Also TRITON_CACHE_DIR, FLASHINFER_WORKSPACE_BASE, TORCHINDUCTOR_CACHE_DIR; ReadWritePaths= of the unit must allow it.",
+        ),
     ]
 
 
 def model_permission(match, context):
     path = match.groups.get("path")
-    return [remedy("Give the service's (mapped) user read and search permission on %s and every directory above it" % (path or "the model directory"))]
+    return [
+        remedy(
+            "Give the service's (mapped) user read and search permission on %s and every directory above it"
+            % (path or "the model directory")
+        )
+    ]
 
 
 def disk_full(match, context):
     found = re.search(r"['\"](/[^'\"]+)['\"]", match.line.body)
-    return [remedy("Free or enlarge the file system%s" % (" that holds " + found.group(1) if found else "")), remedy("Or keep downloads and caches elsewhere", "--download-dir", "set", None, None)]
+    return [
+        remedy("Free or enlarge the file system%s" % (" that holds " + found.group(1) if found else "")),
+        remedy("Or keep downloads and caches elsewhere", "--download-dir", "set", None, None),
+    ]
 
 
 def visible_devices(match, context):
-    return [remedy("Remove CUDA_VISIBLE_DEVICES from the environment of the service, or set it to existing indexes or UUIDs", "CUDA_VISIBLE_DEVICES", "set", None, None)]
+    return [
+        remedy(
+            "Remove CUDA_VISIBLE_DEVICES from the environment of the service, or set it to existing indexes or UUIDs",
+            "CUDA_VISIBLE_DEVICES",
+            "set",
+            None,
+            None,
+        )
+    ]
 
 
 def driver_mismatch(match, context):
     return [
-        remedy("Install in the container exactly the driver version of the node's kernel module (user-space part only)", None, "set", None, "cat /proc/driver/nvidia/version shows it."),
+        remedy(
+            "Install in the container exactly the driver version of the node's kernel module (user-space part only)",
+            None,
+            "set",
+            None,
+            "cat /proc/driver/nvidia/version shows it.",
+        ),
         remedy("After a driver update reboot the node first"),
     ]
 
@@ -179,16 +319,31 @@ def driver_mismatch(match, context):
 def driver_old(match, context):
     found = match.groups.get("found")
     version = "CUDA %s.%s" % (int(found) // 1000, int(found) % 1000 // 10) if found and found.isdigit() else None
-    return [remedy("Update the NVIDIA driver on the node and its libraries in the container", None, "raise", None, "The driver supports up to %s." % version if version else None),
-            remedy("Or install software for an older CUDA")]
+    return [
+        remedy(
+            "Update the NVIDIA driver on the node and its libraries in the container",
+            None,
+            "raise",
+            None,
+            "The driver supports up to %s." % version if version else None,
+        ),
+        remedy("Or install software for an older CUDA"),
+    ]
 
 
 def cgroup_lost(match, context):
-    return [remedy("Restart the container"), remedy("Enter the devices where the service manager knows them, and avoid daemon-reload by automatic updates")]
+    return [
+        remedy("Restart the container"),
+        remedy("Enter the devices where the service manager knows them, and avoid daemon-reload by automatic updates"),
+    ]
 
 
 def bus(match, context):
-    return [remedy("Reboot the node; check power, riser, link speed and temperature", None, None, None, "Restarting the service cannot help.")]
+    return [
+        remedy(
+            "Reboot the node; check power, riser, link speed and temperature", None, None, None, "Restarting the service cannot help."
+        )
+    ]
 
 
 def ecc(match, context):
@@ -196,15 +351,23 @@ def ecc(match, context):
 
 
 def kernel_exception(match, context):
-    return [remedy("Update kernels and driver, and find the kernel with CUDA_LAUNCH_BLOCKING=1", "CUDA_LAUNCH_BLOCKING", "set", "1", None), remedy("Run diagnostics when one card repeats it")]
+    return [
+        remedy("Update kernels and driver, and find the kernel with CUDA_LAUNCH_BLOCKING=1", "CUDA_LAUNCH_BLOCKING", "set", "1", None),
+        remedy("Run diagnostics when one card repeats it"),
+    ]
 
 
 def memory_query(match, context):
-    return [remedy("Update SGLang (newer releases ask CUDA directly)"), remedy("Or set the sizes by hand", "--mem-fraction-static", "set", None, None)]
+    return [
+        remedy("Update SGLang (newer releases ask CUDA directly)"),
+        remedy("Or set the sizes by hand", "--mem-fraction-static", "set", None, None),
+    ]
 
 
 def passthrough(match, context):
-    return [remedy("Load the driver on the node, pass /dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm to the container and restart it")]
+    return [
+        remedy("Load the driver on the node, pass /dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm to the container and restart it")
+    ]
 
 
 def memlock(match, context):
@@ -212,16 +375,29 @@ def memlock(match, context):
 
 
 def uvm(match, context):
-    return [remedy("Load nvidia-uvm on the node at boot and pass /dev/nvidia-uvm and /dev/nvidia-uvm-tools with their present major number", None, None, None, "The words about CUDA_VISIBLE_DEVICES are a guess of the framework."),
-            remedy("Restart the container afterwards")]
+    return [
+        remedy(
+            "Load nvidia-uvm on the node at boot and pass /dev/nvidia-uvm and /dev/nvidia-uvm-tools with their present major number",
+            None,
+            None,
+            None,
+            "The words about CUDA_VISIBLE_DEVICES are a guess of the framework.",
+        ),
+        remedy("Restart the container afterwards"),
+    ]
 
 
 def process_limit(match, context):
-    return [remedy("Raise TasksMax= and LimitNPROC= of the unit and the pids limit of the container", "TasksMax", "raise", None, None), remedy("Use fewer threads", "OMP_NUM_THREADS", "lower", None, None)]
+    return [
+        remedy("Raise TasksMax= and LimitNPROC= of the unit and the pids limit of the container", "TasksMax", "raise", None, None),
+        remedy("Use fewer threads", "OMP_NUM_THREADS", "lower", None, None),
+    ]
 
 
 def shm_permission(match, context):
-    return [remedy("Set /dev/shm to mode 1777, remove segments of other users, and run all ranks as one user", None, "set", "1777", None)]
+    return [
+        remedy("Set /dev/shm to mode 1777, remove segments of other users, and run all ranks as one user", None, "set", "1777", None)
+    ]
 
 
 def shm_small(match, context):
@@ -246,7 +422,15 @@ def bad_value(match, context):
     text = choices.group(1) if choices else None
     if text and len(text) > 200:
         text = text[:200].rsplit(",", 1)[0] + ", …"
-    return [remedy("Give %s a value that this release accepts" % (flag or "the option"), flag, "set", None, "It accepts " + text + "." if text else None)]
+    return [
+        remedy(
+            "Give %s a value that this release accepts" % (flag or "the option"),
+            flag,
+            "set",
+            None,
+            "It accepts " + text + "." if text else None,
+        )
+    ]
 
 
 def refused(match, context):
@@ -255,8 +439,22 @@ def refused(match, context):
 
 def context_length(match, context):
     derived = match.groups.get("derived")
-    return [remedy("Lower --context-length%s" % (" to " + derived if derived else ""), "--context-length", "lower", derived, "The model's configuration gives this length."),
-            remedy("Only with a valid rope scaling: SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1", "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN", "set", "1", None)]
+    return [
+        remedy(
+            "Lower --context-length%s" % (" to " + derived if derived else ""),
+            "--context-length",
+            "lower",
+            derived,
+            "The model's configuration gives this length.",
+        ),
+        remedy(
+            "Only with a valid rope scaling: SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1",
+            "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN",
+            "set",
+            "1",
+            None,
+        ),
+    ]
 
 
 def no_buffer(match, context):
@@ -268,15 +466,35 @@ def speculative(match, context):
     text = match.message()
     found = []
     if "extra_buffer" in text:
-        found.append(remedy("Use the strategy that the message names", context.flag("mamba-scheduler-strategy"), "set", "extra_buffer", "With SGLANG_ENABLE_SPEC_V2=1 in releases before 0.5.14."))
+        found.append(
+            remedy(
+                "Use the strategy that the message names",
+                context.flag("mamba-scheduler-strategy"),
+                "set",
+                "extra_buffer",
+                "With SGLANG_ENABLE_SPEC_V2=1 in releases before 0.5.14.",
+            )
+        )
         found.append(remedy("Or switch the prefix cache off", "--disable-radix-cache", "add", None, None))
-    found.append(remedy("Set --speculative-algorithm and --speculative-draft-model-path to a pair meant for this model", "--speculative-algorithm", "set", None, None))
+    found.append(
+        remedy(
+            "Set --speculative-algorithm and --speculative-draft-model-path to a pair meant for this model",
+            "--speculative-algorithm",
+            "set",
+            None,
+            None,
+        )
+    )
     found.append(remedy("Or drop the speculative options", "--speculative-algorithm", "remove", None, None))
     return found
 
 
 def ep_size(match, context):
-    return [remedy("Choose --ep-size as a divisor of both --tp-size and the number of experts, or leave it out", "--ep-size", "set", None, None)]
+    return [
+        remedy(
+            "Choose --ep-size as a divisor of both --tp-size and the number of experts, or leave it out", "--ep-size", "set", None, None
+        )
+    ]
 
 
 def tp_size(match, context):
@@ -284,13 +502,24 @@ def tp_size(match, context):
     value = None
     if number and tp and int(tp) > 1:
         value = next((str(size) for size in range(int(tp) - 1, 0, -1) if int(number) % size == 0), None)
-    return [remedy("Choose a tensor-parallel size that divides the dimensions of the model", context.flag("tp-size"), "set", value, "%s is not a multiple of %s." % (number, tp) if number and tp else None),
-            remedy("Use further GPUs by --pp-size or a second server")]
+    return [
+        remedy(
+            "Choose a tensor-parallel size that divides the dimensions of the model",
+            context.flag("tp-size"),
+            "set",
+            value,
+            "%s is not a multiple of %s." % (number, tp) if number and tp else None,
+        ),
+        remedy("Use further GPUs by --pp-size or a second server"),
+    ]
 
 
 def page_size(match, context):
     found = re.search(r"page[_ -]?size\w*[^\n]*?\b(?:of|is|to|=|be|:)?\s*(\d+)", match.line.body)
-    return [remedy("Set the page size that the message names", "--page-size", "set", found.group(1) if found else None, None), remedy("Or choose another attention backend", "--attention-backend", "set", None, None)]
+    return [
+        remedy("Set the page size that the message names", "--page-size", "set", found.group(1) if found else None, None),
+        remedy("Or choose another attention backend", "--attention-backend", "set", None, None),
+    ]
 
 
 def attention_backend(match, context):
@@ -299,12 +528,28 @@ def attention_backend(match, context):
 
 def device_ordinal(match, context):
     tp = context.tp_size
-    return [remedy("Count inside the visible GPUs: lower --tp-size%s or --base-gpu-id" % (" from %d" % tp if tp and tp > 1 else ""), context.flag("tp-size") if tp and tp > 1 else "--base-gpu-id", "lower", None, None),
-            remedy("Or make more GPUs visible", "CUDA_VISIBLE_DEVICES", "set", None, None)]
+    return [
+        remedy(
+            "Count inside the visible GPUs: lower --tp-size%s or --base-gpu-id" % (" from %d" % tp if tp and tp > 1 else ""),
+            context.flag("tp-size") if tp and tp > 1 else "--base-gpu-id",
+            "lower",
+            None,
+            None,
+        ),
+        remedy("Or make more GPUs visible", "CUDA_VISIBLE_DEVICES", "set", None, None),
+    ]
 
 
 def lora(match, context):
-    return [remedy("Correct --lora-paths, or raise --max-lora-rank or extend --lora-target-modules to what the adapter needs", "--lora-paths", "set", None, None)]
+    return [
+        remedy(
+            "Correct --lora-paths, or raise --max-lora-rank or extend --lora-target-modules to what the adapter needs",
+            "--lora-paths",
+            "set",
+            None,
+            None,
+        )
+    ]
 
 
 def remote_code(match, context):
@@ -316,30 +561,60 @@ def newer_sglang(match, context):
 
 
 def gated(match, context):
-    return [remedy("Accept the model's licence and give the service a token in HF_TOKEN", "HF_TOKEN", "set", None, None), remedy("Or use a local directory", "--model-path", "set", None, None)]
+    return [
+        remedy("Accept the model's licence and give the service a token in HF_TOKEN", "HF_TOKEN", "set", None, None),
+        remedy("Or use a local directory", "--model-path", "set", None, None),
+    ]
 
 
 def hub_timeout(match, context):
-    return [remedy("Download the model before the start, with retries, then start with HF_HUB_OFFLINE=1", "HF_HUB_OFFLINE", "set", "1", None), remedy("Raise the time for downloads", "HF_HUB_DOWNLOAD_TIMEOUT", "raise", None, None)]
+    return [
+        remedy(
+            "Download the model before the start, with retries, then start with HF_HUB_OFFLINE=1", "HF_HUB_OFFLINE", "set", "1", None
+        ),
+        remedy("Raise the time for downloads", "HF_HUB_DOWNLOAD_TIMEOUT", "raise", None, None),
+    ]
 
 
 def hub(match, context):
-    return [remedy("Use a local model directory with HF_HUB_OFFLINE=1", "--model-path", "set", None, None), remedy("Or give the service working DNS, proxy (HTTPS_PROXY) and certificates")]
+    return [
+        remedy("Use a local model directory with HF_HUB_OFFLINE=1", "--model-path", "set", None, None),
+        remedy("Or give the service working DNS, proxy (HTTPS_PROXY) and certificates"),
+    ]
 
 
 def model_path(match, context):
     path = context.args.get("model_path")
     found = re.search(r"'(/[^']*)'", match.message())
     path = found.group(1) if found else path
-    return [remedy("Mount the model where the server looks for it%s, or correct --model-path" % (" (%s)" % path if path else ""), "--model-path", "set", None, "A local path that does not exist is taken for a hub name." if found else None)]
+    return [
+        remedy(
+            "Mount the model where the server looks for it%s, or correct --model-path" % (" (%s)" % path if path else ""),
+            "--model-path",
+            "set",
+            None,
+            "A local path that does not exist is taken for a hub name." if found else None,
+        )
+    ]
 
 
 def tokenizer(match, context):
-    return [remedy("Fetch the tokenizer files again"), remedy("Or correct the tokenizer's path, or update SGLang", "--tokenizer-path", "set", None, None)]
+    return [
+        remedy("Fetch the tokenizer files again"),
+        remedy("Or correct the tokenizer's path, or update SGLang", "--tokenizer-path", "set", None, None),
+    ]
 
 
 def rope(match, context):
-    return [remedy("Correct rope_scaling in config.json or in --json-model-override-args (type, factor, original_max_position_embeddings)", "--json-model-override-args", "set", None, None)]
+    return [
+        remedy(
+            "Correct rope_scaling in config.json or in --json-model-override-args (type, factor, original_max_position_embeddings)",
+            "--json-model-override-args",
+            "set",
+            None,
+            None,
+        )
+    ]
 
 
 def dtype(match, context):
@@ -353,11 +628,21 @@ def quantization_flag(match, context):
 def quantization(match, context):
     found = re.search(r"Minimum capability: (\d+)\. Current capability: (\d+)", match.message())
     why = "It needs compute capability %s, the GPU has %s." % found.groups() if found else None
-    return [remedy("Use a quantisation that this GPU supports (AWQ or GPTQ in int4, or bf16 on Ampere)", "--quantization", "set", None, why)]
+    return [
+        remedy("Use a quantisation that this GPU supports (AWQ or GPTQ in int4, or bf16 on Ampere)", "--quantization", "set", None, why)
+    ]
 
 
 def weights_corrupt(match, context):
-    return [remedy("Compare sizes and checksums of the model's files with the source and fetch the bad ones again", None, None, None, "A pointer file of Git LFS or a cut download has the wrong size.")]
+    return [
+        remedy(
+            "Compare sizes and checksums of the model's files with the source and fetch the bad ones again",
+            None,
+            None,
+            None,
+            "A pointer file of Git LFS or a cut download has the wrong size.",
+        )
+    ]
 
 
 def layout(match, context):

@@ -41,14 +41,26 @@ def _fraction(match, context):
 def _lower_fraction(match, context, step, why):
     fraction = _fraction(match, context)
     value = _percent(max(0.3, round(fraction - step, 2))) if fraction else None
-    return remedy("Lower %s" % context.flag("mem-fraction-static") + (" from %s to %s" % (_percent(fraction), value) if value else " by %.2f" % step),
-                  context.flag("mem-fraction-static"), "lower", value, why)
+    return remedy(
+        "Lower %s" % context.flag("mem-fraction-static")
+        + (" from %s to %s" % (_percent(fraction), value) if value else " by %.2f" % step),
+        context.flag("mem-fraction-static"),
+        "lower",
+        value,
+        why,
+    )
 
 
 def _smaller_model(context):
     tp = context.tp_size
     return [
-        remedy("Spread the model over more GPUs", context.flag("tp-size"), "raise", str(tp * 2) if tp else None, "Each GPU then holds a smaller part of the weights."),
+        remedy(
+            "Spread the model over more GPUs",
+            context.flag("tp-size"),
+            "raise",
+            str(tp * 2) if tp else None,
+            "Each GPU then holds a smaller part of the weights.",
+        ),
         remedy("Use a smaller quantisation of the model", None, None, None, "Fewer bytes of weights leave more for everything else."),
     ]
 
@@ -59,29 +71,76 @@ def weights_oom(match, context):
     found = []
     if len(figures.loads) > 1 and figures.pool_avail is not None:
         free = figures.loads[-1]["avail_before"]
-        found.append(_lower_fraction(match, context, 0.05, "The draft model is loaded after the pools of the main model, which left only %.2f GiB." % free))
+        found.append(
+            _lower_fraction(
+                match, context, 0.05, "The draft model is loaded after the pools of the main model, which left only %.2f GiB." % free
+            )
+        )
         if context.speculative:
-            found.append(remedy("Drop speculative decoding", context.flag("speculative-algorithm"), "remove", None, "Without the draft its weights are not loaded."))
+            found.append(
+                remedy(
+                    "Drop speculative decoding",
+                    context.flag("speculative-algorithm"),
+                    "remove",
+                    None,
+                    "Without the draft its weights are not loaded.",
+                )
+            )
         return found + _smaller_model(context)
     found = _smaller_model(context)
     if figures.avail_before is not None:
         found[0]["why"] = "Only %.2f GiB were free before the load%s." % (
-            figures.avail_before, ", %.2f GiB were left when %.2f more were wanted" % (numbers["free"], numbers["asked"])
-            if numbers["free"] is not None and numbers["asked"] is not None else "")
+            figures.avail_before,
+            ", %.2f GiB were left when %.2f more were wanted" % (numbers["free"], numbers["asked"])
+            if numbers["free"] is not None and numbers["asked"] is not None
+            else "",
+        )
     if context.speculative:
-        found.append(remedy("Drop speculative decoding", context.flag("speculative-algorithm"), "remove", None, "The draft layers need memory too."))
-    found.append(remedy("Keep part of the weights in host memory", context.flag("cpu-offload-gb"), "set", None, "Slow, but it fits; the static fraction plays no part here."))
+        found.append(
+            remedy(
+                "Drop speculative decoding", context.flag("speculative-algorithm"), "remove", None, "The draft layers need memory too."
+            )
+        )
+    found.append(
+        remedy(
+            "Keep part of the weights in host memory",
+            context.flag("cpu-offload-gb"),
+            "set",
+            None,
+            "Slow, but it fits; the static fraction plays no part here.",
+        )
+    )
     return found
 
 
 def gpu_busy(match, context):
     numbers = figures_of_oom(match.message())
     pids = ", ".join(str(pid) for pid in numbers["other_pids"])
-    why = "Process %s holds %.2f GiB." % (pids, numbers["others"]) if numbers["others"] else "The memory was taken before this launch loaded anything."
+    why = (
+        "Process %s holds %.2f GiB." % (pids, numbers["others"])
+        if numbers["others"]
+        else "The memory was taken before this launch loaded anything."
+    )
     return [
-        remedy("Stop the process that holds the GPU" + (" (process id %s; from a container look on the node)" % pids if pids else " (nvidia-smi; from a container look on the node)"),
-               None, None, None, why),
-        remedy("Choose a free GPU in CUDA_VISIBLE_DEVICES or with " + context.flag("base-gpu-id"), context.flag("base-gpu-id"), "set", None, None),
+        remedy(
+            "Stop the process that holds the GPU"
+            + (
+                " (process id %s; from a container look on the node)" % pids
+                if pids
+                else " (nvidia-smi; from a container look on the node)"
+            ),
+            None,
+            None,
+            None,
+            why,
+        ),
+        remedy(
+            "Choose a free GPU in CUDA_VISIBLE_DEVICES or with " + context.flag("base-gpu-id"),
+            context.flag("base-gpu-id"),
+            "set",
+            None,
+            None,
+        ),
     ]
 
 
@@ -91,8 +150,13 @@ def graph_oom(match, context):
     value = str(max(1, int(size) // 2)) if isinstance(size, int) and size > 1 else None
     left = context.tracker.figures.capture_avail
     return [
-        _lower_fraction(match, context, 0.04, "%sraising it would take still more from the graphs." % (
-            "Only %.2f GiB were left when capture began; " % left if left is not None else "Graphs need memory beside the pools; ")),
+        _lower_fraction(
+            match,
+            context,
+            0.04,
+            "%sraising it would take still more from the graphs."
+            % ("Only %.2f GiB were left when capture began; " % left if left is not None else "Graphs need memory beside the pools; "),
+        ),
         remedy("Capture fewer or smaller graphs", flag, "lower", value, "Each captured batch size keeps its own buffers."),
         remedy("Switch CUDA graphs off as a last resort", context.flag("disable-cuda-graph"), "add", None, "Costs much speed."),
     ]
@@ -110,7 +174,15 @@ def activation_oom(match, context):
     capacity = context.tracker.capacity or {}
     chunk = capacity.get("chunked_prefill_size") or context.args.get("chunked_prefill_size")
     value = str(max(512, int(chunk) // 2)) if isinstance(chunk, int) and chunk > 1024 else None
-    found.append(remedy("Prefill in smaller pieces", context.flag("chunked-prefill-size"), "lower", value, "Activations grow with the tokens of one prefill."))
+    found.append(
+        remedy(
+            "Prefill in smaller pieces",
+            context.flag("chunked-prefill-size"),
+            "lower",
+            value,
+            "Activations grow with the tokens of one prefill.",
+        )
+    )
     found.append(remedy("Run fewer requests at once", context.flag("max-running-requests"), "lower", None, None))
     return found
 
@@ -131,12 +203,27 @@ def kv_cache(match, context):
         margin = POOL_MARGIN / figures.avail_before if figures.avail_before else 0.05
         wanted = round(floor + max(0.03, margin) + 0.005, 2)
     if wanted is not None and wanted <= FRACTION_LIMIT and (fraction is None or fraction < wanted):
-        found.append(remedy("Raise %s%s to %s" % (context.flag("mem-fraction-static"), " from %s" % _percent(fraction) if fraction else "", _percent(wanted)),
-                            context.flag("mem-fraction-static"), "raise", _percent(wanted),
-                            "The weights alone need %.3f of the memory that was free before the load; the KV pool comes on top." % floor))
+        found.append(
+            remedy(
+                "Raise %s%s to %s"
+                % (context.flag("mem-fraction-static"), " from %s" % _percent(fraction) if fraction else "", _percent(wanted)),
+                context.flag("mem-fraction-static"),
+                "raise",
+                _percent(wanted),
+                "The weights alone need %.3f of the memory that was free before the load; the KV pool comes on top." % floor,
+            )
+        )
     elif wanted is None and (fraction is None or fraction < 0.9):
         value = _percent(min(0.92, (fraction or 0.85) + 0.04))
-        found.append(remedy("Raise %s" % context.flag("mem-fraction-static"), context.flag("mem-fraction-static"), "raise", value, "The static share must hold weights and pool."))
+        found.append(
+            remedy(
+                "Raise %s" % context.flag("mem-fraction-static"),
+                context.flag("mem-fraction-static"),
+                "raise",
+                value,
+                "The static share must hold weights and pool.",
+            )
+        )
     if not state_first or not found:
         smaller = _smaller_model(context)
         if figures.weights is not None and figures.avail_before:
@@ -148,12 +235,26 @@ def kv_cache(match, context):
 def _less_state(context, fraction, floor):
     asked = context.args.get("max_running_requests")
     value = "16" if not isinstance(asked, int) or asked > 16 else str(max(1, asked // 2))
-    why = "With speculation the states of all running requests (%s) are counted before the KV pool" % (asked if isinstance(asked, int) else "48 when not given")
+    why = "With speculation the states of all running requests (%s) are counted before the KV pool" % (
+        asked if isinstance(asked, int) else "48 when not given"
+    )
     if floor is not None and fraction is not None:
         why += "; the weights need only %.2f of the %.2f" % (floor, fraction)
-    found = [remedy("Lower %s to %s" % (context.flag("max-running-requests"), value), context.flag("max-running-requests"), "lower", value, why + ".")]
+    found = [
+        remedy(
+            "Lower %s to %s" % (context.flag("max-running-requests"), value),
+            context.flag("max-running-requests"),
+            "lower",
+            value,
+            why + ".",
+        )
+    ]
     if context.args.get("mamba_ssm_dtype") not in ("bfloat16", "float16"):
-        found.append(remedy("Halve the state size", context.flag("mamba-ssm-dtype"), "set", "bfloat16", "States are float32 unless said otherwise."))
+        found.append(
+            remedy(
+                "Halve the state size", context.flag("mamba-ssm-dtype"), "set", "bfloat16", "States are float32 unless said otherwise."
+            )
+        )
     return found
 
 
@@ -198,15 +299,36 @@ def mamba_cache(match, context):
         found.append(remedy("Raise " + flag, flag, "raise", None, why))
     elif wanted + 0.01 <= FRACTION_LIMIT:
         value = "%.2f" % (wanted + 0.01)
-        found.append(remedy("Raise %s%s to %s" % (flag, " from %s" % _percent(fraction) if fraction else "", value), flag, "raise", value, why))
+        found.append(
+            remedy("Raise %s%s to %s" % (flag, " from %s" % _percent(fraction) if fraction else "", value), flag, "raise", value, why)
+        )
     elif wanted <= 0.97:
-        found.append(remedy("Raise %s to %.2f, which leaves little for graphs and prefill" % (flag, wanted + 0.005), flag, "raise", "%.2f" % (wanted + 0.005), why))
+        found.append(
+            remedy(
+                "Raise %s to %.2f, which leaves little for graphs and prefill" % (flag, wanted + 0.005),
+                flag,
+                "raise",
+                "%.2f" % (wanted + 0.005),
+                why,
+            )
+        )
     if not old and context.args.get("mamba_ssm_dtype") not in ("bfloat16", "float16"):
-        found.append(remedy("Halve the state size", context.flag("mamba-ssm-dtype"), "set", "bfloat16", "States are float32 unless said otherwise."))
+        found.append(
+            remedy(
+                "Halve the state size", context.flag("mamba-ssm-dtype"), "set", "bfloat16", "States are float32 unless said otherwise."
+            )
+        )
     if context.speculative:
         tokens = context.args.get("speculative_num_draft_tokens")
-        found.append(remedy("Draft fewer tokens, or none", context.flag("speculative-num-draft-tokens"), "lower", str(tokens - 1) if isinstance(tokens, int) and tokens > 2 else None,
-                            "Each drafted token keeps a state of its own."))
+        found.append(
+            remedy(
+                "Draft fewer tokens, or none",
+                context.flag("speculative-num-draft-tokens"),
+                "lower",
+                str(tokens - 1) if isinstance(tokens, int) and tokens > 2 else None,
+                "Each drafted token keeps a state of its own.",
+            )
+        )
     return found + _smaller_model(context)
 
 
@@ -214,18 +336,45 @@ def mamba_slots(match, context):
     slots = context.tracker.figures.mamba_slots
     running = (context.tracker.capacity or {}).get("max_running_requests")
     return [
-        remedy("Run fewer requests at once", context.flag("max-running-requests"), "lower", str(max(1, running - 1)) if running else None,
-               "%s slots were shared by up to %s requests." % (slots, running) if slots and running else None),
-        remedy("Give the state cache more slots", context.flag("max-mamba-cache-size"), "raise", str(slots * 2) if slots else None, "Or raise its share with --mamba-full-memory-ratio."),
-    ] + ([remedy("Switch the hierarchical cache off", context.flag("enable-hierarchical-cache"), "remove", None, "It keeps states locked.")]
-         if context.args.get("enable_hierarchical_cache") else [])
+        remedy(
+            "Run fewer requests at once",
+            context.flag("max-running-requests"),
+            "lower",
+            str(max(1, running - 1)) if running else None,
+            "%s slots were shared by up to %s requests." % (slots, running) if slots and running else None,
+        ),
+        remedy(
+            "Give the state cache more slots",
+            context.flag("max-mamba-cache-size"),
+            "raise",
+            str(slots * 2) if slots else None,
+            "Or raise its share with --mamba-full-memory-ratio.",
+        ),
+    ] + (
+        [
+            remedy(
+                "Switch the hierarchical cache off",
+                context.flag("enable-hierarchical-cache"),
+                "remove",
+                None,
+                "It keeps states locked.",
+            )
+        ]
+        if context.args.get("enable_hierarchical_cache")
+        else []
+    )
 
 
 def balance(match, context):
     return [
         remedy("Make sure that no other process holds memory of these GPUs (nvidia-smi)", None, None, None, None),
-        remedy("Switch the check off: SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0 in the environment", "SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK", "set", "0",
-               "The difference comes from this server's own first model."),
+        remedy(
+            "Switch the check off: SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0 in the environment",
+            "SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK",
+            "set",
+            "0",
+            "The difference comes from this server's own first model.",
+        ),
     ]
 
 
@@ -233,22 +382,59 @@ def hicache(match, context):
     size, ratio = context.args.get("hicache_size"), context.args.get("hicache_ratio")
     found = []
     if isinstance(size, (int, float)) and size > 0:
-        found.append(remedy("Lower --hicache-size from %g to %g" % (size, max(1, size // 2)), "--hicache-size", "lower", "%g" % max(1, size // 2), "The size counts for each rank."))
+        found.append(
+            remedy(
+                "Lower --hicache-size from %g to %g" % (size, max(1, size // 2)),
+                "--hicache-size",
+                "lower",
+                "%g" % max(1, size // 2),
+                "The size counts for each rank.",
+            )
+        )
     elif isinstance(ratio, (int, float)) and ratio > 1:
-        found.append(remedy("Lower --hicache-ratio from %g to %g" % (ratio, max(1.1, ratio / 2)), "--hicache-ratio", "lower", "%g" % max(1.1, ratio / 2), None))
+        found.append(
+            remedy(
+                "Lower --hicache-ratio from %g to %g" % (ratio, max(1.1, ratio / 2)),
+                "--hicache-ratio",
+                "lower",
+                "%g" % max(1.1, ratio / 2),
+                None,
+            )
+        )
     else:
-        found.append(remedy("Lower --hicache-size or --hicache-ratio", "--hicache-size", "lower", None, "The size counts for each rank."))
+        found.append(
+            remedy("Lower --hicache-size or --hicache-ratio", "--hicache-size", "lower", None, "The size counts for each rank.")
+        )
     groups = match.groups
     if groups.get("free"):
-        found[0]["why"] = "%s GB were asked for and %s GB are free, of which SGLang keeps 10 GiB back; the size counts for each rank." % (groups["asked"], groups["free"])
+        found[0]["why"] = (
+            "%s GB were asked for and %s GB are free, of which SGLang keeps 10 GiB back; the size counts for each rank."
+            % (groups["asked"], groups["free"])
+        )
     found.append(remedy("Give the container more memory", None, "raise", None, None))
     return found
 
 
 def host_oom(match, context):
-    found = [remedy("Raise the memory limit of the container (or add swap for the load)", None, "raise", None, "The kernel ended the process; nothing in SGLang failed.")]
+    found = [
+        remedy(
+            "Raise the memory limit of the container (or add swap for the load)",
+            None,
+            "raise",
+            None,
+            "The kernel ended the process; nothing in SGLang failed.",
+        )
+    ]
     if context.args.get("enable_hierarchical_cache"):
         found.append(remedy("Lower --hicache-size", "--hicache-size", "lower", None, "The hierarchical cache pins host memory."))
     if context.tp_size and context.tp_size > 1:
-        found.append(remedy("Load with fewer threads", "--model-loader-extra-config", "set", '{"enable_multithread_load": false}', "Every rank reads shards at the same time."))
+        found.append(
+            remedy(
+                "Load with fewer threads",
+                "--model-loader-extra-config",
+                "set",
+                '{"enable_multithread_load": false}',
+                "Every rank reads shards at the same time.",
+            )
+        )
     return found

@@ -9,13 +9,20 @@
 from __future__ import annotations
 
 from .._launch_log.defaults import changed_arguments
-from .._launch_log.redact import redact, redact_all
+from .._launch_log.redact import redact_all
 from .causes import CAUSES
 from .record import WEAK, remedy
 
 #: Longest text of an evidence line, characters.
 TEXT = 600
-_VERDICTS = {"no_fault": "healthy", "still_loading": "loading", "stopped_by_operator": "stopped", "insufficient_evidence": "unknown", "no_log": "unknown", "unreadable_log": "unknown"}
+_VERDICTS = {
+    "no_fault": "healthy",
+    "still_loading": "loading",
+    "stopped_by_operator": "stopped",
+    "insufficient_evidence": "unknown",
+    "no_log": "unknown",
+    "unreadable_log": "unknown",
+}
 #: Warnings beside which the server goes on.
 _BESIDE = ("api_key_missing", "kv_pool_smaller_than_context", "fp8_kv_scale_missing")
 
@@ -120,7 +127,7 @@ def _text(line, finding):
         found = finding.rule.pattern.search(text)
         middle = found.start() if found else 0
     begin = max(0, min(middle - TEXT // 3, len(text) - TEXT))
-    return ("…" if begin else "") + text[begin:begin + TEXT] + ("…" if begin + TEXT < len(text) else "")
+    return ("…" if begin else "") + text[begin : begin + TEXT] + ("…" if begin + TEXT < len(text) else "")
 
 
 def _consequences(finding, scan):

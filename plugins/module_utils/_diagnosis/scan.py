@@ -20,28 +20,56 @@ from .record import ANY, ERROR, LOG
 
 #: Never a cause: effects of a failure and lines of every shutdown.
 ECHO = re.compile(
-    r"Received sigquit from a child|SIGQUIT received|kill_process_tree called|Initialization failed\. Please see|Dumping requests before crash|Sleeping \d+ seconds before crash|"
-    r"Pyspy failed|All pyspy dump|(?:Scheduler or )?DataParallelController \d+ terminated|EngineDeadError|Engine core initialization failed|Killed$|Main process exited|Failed with result|"
-    r"\S+: line \d+: +\d+ (?:Killed|Aborted|Terminated|Bus error|Segmentation fault)|destroy_process_group\(\) was not called|unhandled system error|unhandled cuda error|leaked semaphore|"
-    r"(?:ERROR: +)?socket\.accept\(\) out of system resource|Exit code: |Rank \d+ scheduler is dead|Subprocess \w+ \(pid=\d+\) crashed|Main process exited|did not become healthy|\S+\.service: State 'stop-\w+' timed out|\(core dumped\)"
+    r"Received sigquit from a child|SIGQUIT received|kill_process_tree called|Initialization failed\. Please see|"
+    r"Dumping requests before crash|Sleeping \d+ seconds before crash|"
+    r"Pyspy failed|All pyspy dump|(?:Scheduler or )?DataParallelController \d+ terminated|EngineDeadError|"
+    r"Engine core initialization failed|Killed$|Main process exited|Failed with result|"
+    r"\S+: line \d+: +\d+ (?:Killed|Aborted|Terminated|Bus error|Segmentation fault)|destroy_process_group\(\) was not called|"
+    r"unhandled system error|unhandled cuda error|leaked semaphore|"
+    r"(?:ERROR: +)?socket\.accept\(\) out of system resource|Exit code: |Rank \d+ scheduler is dead|Subprocess \w+ \(pid=\d+\) crashed|"
+    r"Main process exited|did not become healthy|\S+\.service: State 'stop-\w+' timed out|\(core dumped\)"
 )
 #: The launch ended or is ending.
 TERMINAL = re.compile(
-    r"Received sigquit from a child|SIGQUIT received|Initialization failed\.|(?:^|.*: )Main process exited|.*Failed with result|Killed$|\S+: line \d+: +\d+ \w+|EngineDeadError|"
-    r"Exit code: -?\d|Application startup failed|.*\(core dumped\)|Subprocess \w+ \(pid=\d+\) crashed|.*scheduler died during initialization|.*Deactivated successfully|.*died unexpectedly|Engine core initialization failed"
+    r"Received sigquit from a child|SIGQUIT received|Initialization failed\.|(?:^|.*: )Main process exited|.*Failed with result|"
+    r"Killed$|\S+: line \d+: +\d+ \w+|EngineDeadError|"
+    r"Exit code: -?\d|Application startup failed|.*\(core dumped\)|Subprocess \w+ \(pid=\d+\) crashed|"
+    r".*scheduler died during initialization|.*Deactivated successfully|.*died unexpectedly|Engine core initialization failed"
 )
 _KILL_TREE = re.compile(r"kill_process_tree called: .*include_parent=True")
 #: Text of clients and settings, usage texts and noise: nothing in such a line proves anything.
-_QUOTE = re.compile(r"(?:Receive: |Finish: |Received request |Request \S+ |.*obj=\w*ReqInput\(|Dump(?:ed|ing) request|.*GenerateReqInput\(|.*input_ids=\[|Prompt: |.*\bprompt: ['\"])")
-_NOISE = ("server_args=", "Decode batch", "Prefill batch", "Ignore import error", "non-default args", "Engine 0", "Avg prompt", "Config file not found at", "usage: ")
-_ADVICE = re.compile(r"\s*(?:\d+\. (?:disable|set|enable|use) |Open an issue|Possible (?:solutions|suggestions)|Please ensure|pip install|Try: |Tip: |Hint: )")
+_QUOTE = re.compile(
+    r"(?:Receive: |Finish: |Received request |Request \S+ |.*obj=\w*ReqInput\(|Dump(?:ed|ing) request|.*GenerateReqInput\(|"
+    r".*input_ids=\[|Prompt: |.*\bprompt: ['\"])"
+)
+_NOISE = (
+    "server_args=",
+    "Decode batch",
+    "Prefill batch",
+    "Ignore import error",
+    "non-default args",
+    "Engine 0",
+    "Avg prompt",
+    "Config file not found at",
+    "usage: ",
+)
+_ADVICE = re.compile(
+    r"\s*(?:\d+\. (?:disable|set|enable|use) |Open an issue|Possible (?:solutions|suggestions)|Please ensure|pip install|Try: |Tip: |"
+    r"Hint: )"
+)
 _USAGE = re.compile(r"\s+\[?--?\w|\s+\[?-h\b")
 _LENGTH = re.compile(r"(?:accept len: |accept_len: |Mean acceptance length: |accept length: )(\d+(?:\.\d+)?)")
 _P2P = re.compile(r"via P2P|Connected all (?:rings|trees)|NCCL INFO Channel \d+")
 _HYBRID = re.compile(
     r"mamba|hybrid linear|\bGDN\b|linear[ _]attention|\bKDA\b|Lightning ?Attention|gated delta|"
-    r"type=(?:Qwen3_5|Qwen3Next|NemotronH|FalconH1|GraniteMoeHybrid|KimiLinear|Lfm2|Bamba|Jamba|Zamba|JetNemotron|BailingMoe\w*Linear|MiniMax\w*Text|Plamo2)", re.I)
-_STOP_ASKED = re.compile(r"SIGTERM received\.|Gracefully exiting|(?:INFO: +)?Shutting down|Received (?:signal )?SIG(?:TERM|INT)|\[shutdown\] |Received exit signal")
+    r"type=(?:Qwen3_5|Qwen3Next|NemotronH|FalconH1|GraniteMoeHybrid|KimiLinear|Lfm2|Bamba|Jamba|Zamba|JetNemotron|BailingMoe\w*Linear|"
+    r"MiniMax\w*Text|Plamo2)",
+    re.I,
+)
+_STOP_ASKED = re.compile(
+    r"SIGTERM received\.|Gracefully exiting|(?:INFO: +)?Shutting down|Received (?:signal )?SIG(?:TERM|INT)|\[shutdown\] |"
+    r"Received exit signal"
+)
 _KEEP = 4
 #: Characters of an overlong line that rules see.
 HEAD, TAIL = 1500, 500
@@ -165,7 +193,7 @@ class Scan:
             self.work += 1
         if body.startswith(("Decode batch", "Engine ", "SpecDecoding")) or "acceptance length" in body:
             self.accept.feed(line)
-        if "HTTP/" in body and "\" 401" in body:
+        if "HTTP/" in body and '" 401' in body:
             self._refused(line, body)
         if not self.hybrid and _HYBRID.search(body) and not body.startswith(("server_args=", "Ignore import")):
             self.hybrid = True
@@ -233,7 +261,11 @@ class Scan:
     def root_block(self, match):
         """The exception that a line outside of exceptions belongs to: the first that begins at or after it, or the first of all."""
         for block in self.blocks:
-            if block.errors and block.index >= match.index - 40 and (self.ready_index is None or block.index > self.ready_index or match.index < self.ready_index):
+            if (
+                block.errors
+                and block.index >= match.index - 40
+                and (self.ready_index is None or block.index > self.ready_index or match.index < self.ready_index)
+            ):
                 return block
         return None
 

@@ -27,7 +27,11 @@ def readable(diagnosis, where=None, verbose=False):
         for item in remedies:
             text = item["do"]
             if item["value"] is not None and str(item["value"]) not in text:
-                text += " (%s %s)" % (item["flag"] or "", item["value"]) if item["flag"] and item["flag"] not in text else " (%s)" % item["value"]
+                text += (
+                    " (%s %s)" % (item["flag"] or "", item["value"])
+                    if item["flag"] and item["flag"] not in text
+                    else " (%s)" % item["value"]
+                )
             elif item["flag"] and item["flag"] not in text:
                 text += " (%s)" % item["flag"]
             lines.append("  - " + _short(text + (": " + item["why"] if item["why"] else ""), 300))
@@ -35,10 +39,15 @@ def readable(diagnosis, where=None, verbose=False):
         numbers = ", ".join(str(item["line"]) for item in diagnosis["consequences"][:6])
         lines.append("Consequences, not causes: line%s %s" % ("s" if len(diagnosis["consequences"]) > 1 else "", numbers))
     if diagnosis["alternatives"] and (verbose or diagnosis["confidence"] < 0.8):
-        lines.append("Confidence %.2f; also possible: %s" % (diagnosis["confidence"], ", ".join(item["cause"] for item in diagnosis["alternatives"])))
+        lines.append(
+            "Confidence %.2f; also possible: %s"
+            % (diagnosis["confidence"], ", ".join(item["cause"] for item in diagnosis["alternatives"]))
+        )
     if verbose:
         launch = diagnosis["launch"]
-        lines.append("Launch %s of %d, started %s, engine %s" % (launch["index"], diagnosis["launches"], launch["started_at"], launch["engine"]))
+        lines.append(
+            "Launch %s of %d, started %s, engine %s" % (launch["index"], diagnosis["launches"], launch["started_at"], launch["engine"])
+        )
         for item in diagnosis["consequences"]:
             lines.append("  %d: %s" % (item["line"], _short(item["text"])))
         if diagnosis["capacity"]:

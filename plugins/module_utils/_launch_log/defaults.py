@@ -51,7 +51,10 @@ DEFAULTS = {
     "dynamic_batch_tokenizer_batch_timeout": (0.002,),
     "elastic_ep_scale_timeout": (600,),
     "encoder_bootstrap_port": (8997,),
-    "encoder_transfer_backend": ("auto", "zmq_to_scheduler",),
+    "encoder_transfer_backend": (
+        "auto",
+        "zmq_to_scheduler",
+    ),
     "engine_info_bootstrap_port": (6789,),
     "ep_size": (1,),
     "eplb_algorithm": ("auto",),
@@ -61,7 +64,10 @@ DEFAULTS = {
     "expert_distribution_recorder_buffer_size": (1000,),
     "file_storage_path": ("sglang_storage",),
     "flashinfer_mxfp4_moe_precision": ("default",),
-    "fp4_gemm_runner_backend": ("flashinfer_cutlass", "auto",),
+    "fp4_gemm_runner_backend": (
+        "flashinfer_cutlass",
+        "auto",
+    ),
     "fp8_gemm_runner_backend": ("auto",),
     "fuseep_mode": (2,),
     "gpu_id_step": (1,),
@@ -70,9 +76,15 @@ DEFAULTS = {
     "hicache_host_memory_fraction": (0.8,),
     "hicache_host_memory_mode": ("cache",),
     "hicache_io_backend": ("kernel",),
-    "hicache_mem_layout": ("layer_first", "page_first",),
+    "hicache_mem_layout": (
+        "layer_first",
+        "page_first",
+    ),
     "hicache_ratio": (2.0,),
-    "hicache_storage_prefetch_policy": ("best_effort", "timeout",),
+    "hicache_storage_prefetch_policy": (
+        "best_effort",
+        "timeout",
+    ),
     "hicache_storage_prefetch_retry_max_attempts": (8,),
     "hicache_storage_prefetch_retry_poll_interval": (8,),
     "hicache_write_policy": ("write_through",),
@@ -87,7 +99,10 @@ DEFAULTS = {
     "kv_canary_real_data": ("none",),
     "linear_attn_backend": ("triton",),
     "linear_replayssm_cache_len": (16,),
-    "load_balance_method": ("auto", "round_robin",),
+    "load_balance_method": (
+        "auto",
+        "round_robin",
+    ),
     "load_format": ("auto",),
     "load_snapshot_publish_interval": (15,),
     "log_level": ("info",),
@@ -98,8 +113,15 @@ DEFAULTS = {
     "mamba_backend": ("triton",),
     "mamba_full_memory_ratio": (0.9,),
     "mamba_max_states_per_path": (-1,),
-    "mamba_radix_cache_strategy": ("auto", "extra_buffer", "no_buffer",),
-    "mamba_scheduler_strategy": ("auto", "no_buffer",),
+    "mamba_radix_cache_strategy": (
+        "auto",
+        "extra_buffer",
+        "no_buffer",
+    ),
+    "mamba_scheduler_strategy": (
+        "auto",
+        "no_buffer",
+    ),
     "mamba_track_interval": (256,),
     "max_lora_chunk_size": (16,),
     "max_loras_per_batch": (8,),
@@ -124,7 +146,10 @@ DEFAULTS = {
     "otlp_traces_endpoint": ("localhost:4317",),
     "page_size": (1,),
     "piecewise_cuda_graph_compiler": ("eager",),
-    "piecewise_cuda_graph_max_tokens": (4096, 8192,),
+    "piecewise_cuda_graph_max_tokens": (
+        4096,
+        8192,
+    ),
     "ple_offload_backend": ("pinned",),
     "port": (30000,),
     "pp_size": (1,),
@@ -182,10 +207,22 @@ DEFAULTS = {
 }
 
 #: What every launch resolves for itself or repeats elsewhere.
-_RESOLVED = frozenset((
-    "random_seed", "tokenizer_path", "served_model_name", "device", "nccl_port", "cuda_graph_config", "cuda_graph_bs", "cuda_graph_bs_decode", "cuda_graph_bs_prefill",
-    "piecewise_cuda_graph_tokens", "log_level_http", "mm_process_config",
-))
+_RESOLVED = frozenset(
+    (
+        "random_seed",
+        "tokenizer_path",
+        "served_model_name",
+        "device",
+        "nccl_port",
+        "cuda_graph_config",
+        "cuda_graph_bs",
+        "cuda_graph_bs_decode",
+        "cuda_graph_bs_prefill",
+        "piecewise_cuda_graph_tokens",
+        "log_level_http",
+        "mm_process_config",
+    )
+)
 
 
 def changed_arguments(arguments):

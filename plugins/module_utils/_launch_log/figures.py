@@ -15,8 +15,10 @@ _END = re.compile(r"Load weight end\..*?(?:type=(\w+))?.*?avail mem=([\d.]+) GB(
 _TYPE = re.compile(r"type=(\w+)")
 _POOL = re.compile(r"Memory pool end\. avail mem=([\d.]+) GB")
 _KV = re.compile(r"KV Cache is allocated\..*?#tokens: (\d+)(?:, K size: ([\d.]+) GB, V size: ([\d.]+) GB|, KV size: ([\d.]+) GB)?")
-_MAMBA = re.compile(r"Mamba Cache is allocated\. max_mamba_cache_size: (\d+), conv_state size: ([\d.]+)GB, ssm_state size: ([\d.]+)GB"
-                    r"(?: intermediate_ssm_state_cache size: ([\d.]+)GB)?(?: intermediate_conv_window_cache size: ([\d.]+)GB)?")
+_MAMBA = re.compile(
+    r"Mamba Cache is allocated\. max_mamba_cache_size: (\d+), conv_state size: ([\d.]+)GB, ssm_state size: ([\d.]+)GB"
+    r"(?: intermediate_ssm_state_cache size: ([\d.]+)GB)?(?: intermediate_conv_window_cache size: ([\d.]+)GB)?"
+)
 _CAPTURE = re.compile(r"Capture .*graph begin\..*?avail mem=([\d.]+) GB")
 
 
@@ -76,8 +78,11 @@ class Figures:
         match = _END.match(line.body)
         if match and self.loads and (line.rank or "") == self._rank:
             kind = _TYPE.search(line.body)
-            self.loads[-1].update(avail_after=float(match.group(2)), weights=float(match.group(3)) if match.group(3) else None,
-                                  type=kind.group(1) if kind else None)
+            self.loads[-1].update(
+                avail_after=float(match.group(2)),
+                weights=float(match.group(3)) if match.group(3) else None,
+                type=kind.group(1) if kind else None,
+            )
 
     @property
     def loading(self):

@@ -19,9 +19,13 @@ from .._process.runner import run
 
 _UNIT_STARTS = re.compile(r"(?:Started|Starting) ")
 _LAUNCHER = re.compile(r".*launch_server\.py:\d+: UserWarning: 'python -m sglang\.launch_server'")
-_ENDED = re.compile(r"kill_process_tree called: .*include_parent=True|Gracefully exiting|Killed$|.*: line \d+: +\d+ Killed|.*\(core dumped\)")
+_ENDED = re.compile(
+    r"kill_process_tree called: .*include_parent=True|Gracefully exiting|Killed$|.*: line \d+: +\d+ Killed|.*\(core dumped\)"
+)
 _UNIT_ENDED = re.compile(r".*: (?:Main process exited|Failed with result|Deactivated successfully|Scheduled restart job)|Stopped ")
-_INTERPRETER = re.compile(r"\s+File \"(?:<frozen runpy>|[^\"]*/bin/[\w.-]+|[^\"]*launch_server\.py|[^\"]*sglang/cli/\w+\.py|[^\"]*runpy\.py)\", line")
+_INTERPRETER = re.compile(
+    r"\s+File \"(?:<frozen runpy>|[^\"]*/bin/[\w.-]+|[^\"]*launch_server\.py|[^\"]*sglang/cli/\w+\.py|[^\"]*runpy\.py)\", line"
+)
 _REFUSED = re.compile(r"usage: |\S*python[\d.]*: (?:can't open|No module|Error while)|\S*(?:bash|sh): .*not found")
 #: A settings line at its place in a line, for the search from the end of a large file.
 SETTINGS = re.compile(rb"server_args=(?:ServerArgs\(|\{)")
@@ -166,8 +170,23 @@ def _by_grep(path):
     if path is None:
         return None
     try:
-        done = run(["grep", "--text", "--byte-offset", "--line-number", "--only-matching", "--fixed-strings", "-e", "server_args=", "--", os.path.abspath(path)],
-                   timeout=300, env={"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)}, output_limit=16 << 20)
+        done = run(
+            [
+                "grep",
+                "--text",
+                "--byte-offset",
+                "--line-number",
+                "--only-matching",
+                "--fixed-strings",
+                "-e",
+                "server_args=",
+                "--",
+                os.path.abspath(path),
+            ],
+            timeout=300,
+            env={"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)},
+            output_limit=16 << 20,
+        )
     except (OSError, ValueError):
         return None
     if done.rc not in (0, 1) or done.truncated:
@@ -199,7 +218,7 @@ def _at_line_head(source, offset):
     line = head.rfind(b"\n")
     if line < 0 and begin > 0:
         return False
-    return SETTINGS.match(source.at(offset, 64)) is not None and _SETTINGS_HEAD.match(head[line + 1:]) is not None
+    return SETTINGS.match(source.at(offset, 64)) is not None and _SETTINGS_HEAD.match(head[line + 1 :]) is not None
 
 
 def _line_start(source, offset):

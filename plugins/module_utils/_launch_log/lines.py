@@ -82,29 +82,29 @@ class Line:
             match = _RANK_PREFIX.match(text)
             if match:
                 self.rank = self.rank or "rank" + match.group(1)
-                text = text[match.end():]
+                text = text[match.end() :]
                 continue
             match = _JOURNAL.match(text)
             if match:
                 self.time, self.ident = match.group("time"), match.group("ident")
-                text = text[match.end():]
+                text = text[match.end() :]
                 continue
             match = _LEVEL.match(text)
             if match:
                 full = _VLLM_TIME.match(text)
                 self.time = self.time or (full.group(1) if full else None)
-                text = text[match.end():]
+                text = text[match.end() :]
                 continue
             match = _WORKER.match(text)
             if match:
                 rank = _WORKER_RANK.search(match.group("name"))
                 if rank:
                     self.rank = rank.group(0)
-                text = text[match.end():]
+                text = text[match.end() :]
                 continue
             match = _COMPOSE.match(text) or _CONTAINER.match(text)
             if match:
-                text = text[match.end():]
+                text = text[match.end() :]
                 continue
             break
         return text
@@ -113,7 +113,7 @@ class Line:
         self.time = match.group(1)
         self.rank = match.group(2).strip() or self.rank
         self.stamped = True
-        return text[match.end():]
+        return text[match.end() :]
 
 
 def clean(raw):
@@ -152,7 +152,7 @@ def _split_after_bar(text):
     match = STAMP.search(text, 1)
     if not match or not re.search(r"(?:it/s|s/it|B/s)\]\s*$", text[: match.start()]):
         return [text]
-    return [text[: match.start()], text[match.start():]]
+    return [text[: match.start()], text[match.start() :]]
 
 
 def seconds(time):

@@ -19,10 +19,11 @@ CHUNK = 1 << 20
 LINE_LIMIT = 1 << 18
 #: Bytes read at a time where runs of usual lines are passed over: each piece leaves at least one line to look at.
 SKIP_CHUNK = 1 << 18
-#: Lines of work as usual: batches of the scheduler, requests answered with 2xx, 400 or 404, retractions. Every other form of this expression
-#: that was tried is slower by half or more; the speed of reading a large log hangs on it.
+#: Lines of work as usual: batches of the scheduler, requests answered with 2xx, 400 or 404, retractions. Every other form of this
+#: expression that was tried is slower by half or more; the speed of reading a large log hangs on it.
 _USUAL = re.compile(
-    rb"(?:\[2.{18}(?:\] INFO:     [^\n\"]*\"[^\"\n]*\" (?:2|400 |404 )|[^\]\n]*\] (?:Decode batch|Prefill batch|KV cache pool is full\. R)).*\n)+"
+    rb"(?:\[2.{18}(?:\] INFO:     [^\n\"]*\"[^\"\n]*\" (?:2|400 |404 )|[^\]\n]*\] (?:Decode batch|Prefill batch|"
+    rb"KV cache pool is full\. R)).*\n)+"
 )
 
 
@@ -93,7 +94,7 @@ class LogFollower:
         self._pending = data[position:]
         if len(self._pending) > LINE_LIMIT:
             # The head of a line without an end is handed out once; of the rest only the tail is kept.
-            self._pending = self._pending[-LINE_LIMIT // 2:]
+            self._pending = self._pending[-LINE_LIMIT // 2 :]
 
     def _partial(self):
         if not self._pending:
@@ -187,7 +188,7 @@ class Source:
             pending = data[position:]
             begin += position
             if len(pending) > LINE_LIMIT:
-                pending, begin = pending[-LINE_LIMIT // 2:], begin + len(pending) - LINE_LIMIT // 2
+                pending, begin = pending[-LINE_LIMIT // 2 :], begin + len(pending) - LINE_LIMIT // 2
         if pending:
             for line in parse(number, pending, begin):
                 yield line
@@ -211,6 +212,6 @@ def _last_of_run(data, run, begin, lines, work):
     start, stop, number = run
     last = data.rfind(b"\n", start, stop - 1) + 1
     number += data.count(b"\n", start, last)
-    line = parse(number, data[last:stop - 1], begin + last)[-1]
+    line = parse(number, data[last : stop - 1], begin + last)[-1]
     line.repeat, line.work = lines, work
     return line

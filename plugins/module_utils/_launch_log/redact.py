@@ -14,7 +14,8 @@ MASK = "********"
 
 #: Names whose value is a secret. ``token`` alone is not one here: logs count tokens; only forms that name a credential are.
 _NAME = (
-    r"(?:[\w.-]{0,40}?(?:api[-_ ]?key|admin[-_ ]?key|access[-_ ]?key(?:[-_ ]?id)?|secret(?:[-_ ]?(?:access[-_ ]?)?key)?|passw(?:or)?d|passphrase|passwd|"
+    r"(?:[\w.-]{0,40}?(?:api[-_ ]?key|admin[-_ ]?key|access[-_ ]?key(?:[-_ ]?id)?|secret(?:[-_ ]?(?:access[-_ ]?)?key)?|passw(?:or)?d|"
+    r"passphrase|passwd|"
     r"private[-_ ]?key|credentials?|client[-_ ]?secret|"
     r"(?:hf|hub|auth|access|refresh|bearer|id|session|github|gitlab|wandb|api|security|hugging[-_ ]?face(?:[-_ ]?hub)?)[-_ ]?token)"
     r"(?:[-_](?:password|file[-_]password))?)"
@@ -32,13 +33,15 @@ _FLAG = re.compile(r"(?i)(?P<name>(?<![\w-])--?" + _NAME + r")(?P<sep>\s+|=)(?P<
 #: ['--api-key', 'x'] and "--api-key", "x": an argument vector as a list.
 _LISTED = re.compile(r"(?i)(?P<name>(?P<q>[\"'])--?" + _NAME + r"(?P=q))(?P<sep>\s*,\s*)(?P<value>" + _QUOTED + ")")
 _HEADER = re.compile(
-    r"(?i)(?P<name>\b(?:proxy-)?authorization\b[\"']?\s*[:=,]\s*(?:b?[\"'])?\s*(?:(?:bearer|basic|token|digest)\s+)?|\bbearer\s+|\bx-api-key\b[\"']?\s*[:=,]\s*(?:b?[\"'])?)"
+    r"(?i)(?P<name>\b(?:proxy-)?authorization\b[\"']?\s*[:=,]\s*(?:b?[\"'])?\s*(?:(?:bearer|basic|token|digest)\s+)?|\bbearer\s+|"
+    r"\bx-api-key\b[\"']?\s*[:=,]\s*(?:b?[\"'])?)"
     r"(?P<value>[A-Za-z0-9._~+/=:@!$%^*-]{6,})"
 )
 _COOKIE = re.compile(r"(?i)(?P<name>\b(?:set-)?cookie\b[\"']?\s*[:=]\s*[\"']?)(?P<value>[^\"'\r\n]+)")
 _URL = re.compile(r"(?P<name>\b[a-zA-Z][a-zA-Z0-9+.-]{0,30}://)(?P<value>[^\s/@:'\"]*:[^\s/@'\"]+|[^\s/@:'\"]{8,})(?=@)")
 _QUERY = re.compile(
-    r"(?i)(?P<name>[?&](?:[\w-]{0,40}(?:key|token|secret|password|passwd|signature|sig|credential|auth)[\w-]{0,40})=)(?P<value>[^&\s'\"#]+)"
+    r"(?i)(?P<name>[?&](?:[\w-]{0,40}(?:key|token|secret|password|passwd|signature|sig|credential|"
+    r"auth)[\w-]{0,40})=)(?P<value>[^&\s'\"#]+)"
 )
 #: Tokens whose own form gives them away.
 _FORMS = re.compile(
@@ -86,7 +89,10 @@ def redact_all(value, secrets=()):
     if isinstance(value, str):
         return redact(value, secrets)
     if isinstance(value, dict):
-        return {key: MASK if _secret_name(key) and isinstance(item, str) and item else redact_all(item, secrets) for key, item in value.items()}
+        return {
+            key: MASK if _secret_name(key) and isinstance(item, str) and item else redact_all(item, secrets)
+            for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [redact_all(item, secrets) for item in value]
     return value

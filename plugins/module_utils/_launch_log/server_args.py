@@ -38,7 +38,7 @@ def parse_server_args(text):
         end = _value_end(text, key.end())
         if end is None:
             break
-        arguments[key.group(1)] = _literal(text[key.end():end].strip())
+        arguments[key.group(1)] = _literal(text[key.end() : end].strip())
         if text[end] != ",":
             break
         position = end + 1

@@ -157,5 +157,9 @@ class StageTracker:
         match = _BAR.search(line.body)
         if match:
             self.progress = "%s %s/%s (%s %%)" % (
-                match.group("what").strip(), match.group("done"), match.group("all"), match.group("percent"))
+                match.group("what").strip(),
+                match.group("done"),
+                match.group("all"),
+                match.group("percent"),
+            )
             self.progress_line = line

@@ -19,13 +19,14 @@ from . import files
 class Observed:
     """State of one server before anything is done.
 
-    record: server.json. unit: UnitState. differing: the desired files whose content or mode is not what is wanted.
+    record: server.json. unit: UnitState. differing: the desired files whose content, mode or owner is not what is wanted.
+    ``owner``: uid of the service user, or None when there is none yet.
     """
 
-    def __init__(self, layout, desired, systemd, digest):
+    def __init__(self, layout, desired, systemd, digest, owner):
         self.record = files.read_json(layout.record)
         self.unit = systemd.show()
-        self.differing = [file for file in desired.files if not _same(file)]
+        self.differing = [file for file in desired.files if not _same(file, owner)]
         self.digest = digest
 
     @property
@@ -44,9 +45,12 @@ class Observed:
         return self.running and not self.differing and record.get("digest") == self.digest and record.get("accepted_digest") != self.digest
 
 
-def _same(file):
-    content = files.read(file.path)
-    return content == file.content and os.stat(file.path).st_mode & 0o7777 == file.mode
+def _same(file, owner):
+    """Content, mode and, for what the service user must read, owner (uid or None)."""
+    if files.read(file.path) != file.content:
+        return False
+    status = os.stat(file.path)
+    return status.st_mode & 0o7777 == file.mode and (owner is None or not file.service or status.st_uid == owner)
 
 
 def owns_port(unit, host, port):

@@ -38,6 +38,7 @@ class Transaction:
         self.restart = restart
         self.warnings = []
         self.attempts = []
+        self.ready, self.info = False, None
         self.layout = Layout(options.name, options.state_dir, options.log_dir)
         self.systemd = Systemd(self.layout.unit)
         self.client = Client(options.host, options.port, options.secret_args.get("api-key"))
@@ -49,7 +50,7 @@ class Transaction:
         record = files.read_json(self.layout.record)
         self.salt = record.get("salt") or random.token_hex(16)
         self.digest = self.desired.digest(self.salt)
-        self.observed = Observed(self.layout, self.desired, self.systemd, self.digest)
+        self.observed = Observed(self.layout, self.desired, self.systemd, self.digest, self.account.uid if self.account else None)
         self.diff = self._diff()  # now: afterwards the files on disk are the new ones
 
     def _desire(self):
@@ -98,11 +99,18 @@ class Transaction:
 
     # -- the call -----------------------------------------------------------------------------------------------------
     def run(self):
-        """Return (changed, server)."""
-        if self._serves_as_wanted():
+        """Return (changed, server). Every failure carries ``server`` as well."""
+        try:
+            return self._run()
+        except KproError as error:
+            error.result.setdefault("server", self._server(None, "failed"))
+            raise
+
+    def _run(self):
+        if self._serves_as_wanted() and self._ready_now():
             return self._leave_running()
         if self.check:
-            return True, self._server(None, "would_start")
+            return self._say_what_would_change()
         self._make_folders()
         with only_one(self.layout):
             self._look()  # another call may have come to its end since
@@ -115,30 +123,41 @@ class Transaction:
     def _serves_as_wanted(self):
         return self.observed.as_wanted and self.observed.running and not self.restart
 
-    def _leave_running(self):
-        """The wanted server runs: make sure that it is ready, change nothing."""
+    def _ready_now(self):
+        """One look at the server that runs; what it says of itself is kept for the result."""
+        self.ready, self.info = ready_now(self.layout, self.observed.unit.pid, self.client, self.options)
+        return self.ready
+
+    def _say_what_would_change(self):
+        if not self._serves_as_wanted():
+            return True, self._server(None, "would_start")
+        self.warnings.append(f"server {self.options.name} runs but is not ready at the moment")
+        return not self.observed.unit.enabled, self._server(self._attempt_of_running(), "started")
+
+    def _attempt_of_running(self):
         unit = self.observed.unit
-        attempt = {"launch_id": unit.invocation, "pid": unit.pid, "stage": "serving", "log": self.layout.log(unit.invocation)}
-        ready, info = ready_now(self.layout, unit.pid, self.client, self.options)
-        if not ready and not self.check and self.options.wait:
+        return {"launch_id": unit.invocation, "pid": unit.pid, "stage": "serving", "log": self.layout.log(unit.invocation)}
+
+    def _leave_running(self):
+        """The wanted server runs: make sure that it is ready, restart nothing."""
+        unit = self.observed.unit
+        attempt = self._attempt_of_running()
+        if self.ready:
+            attempt["capacity"] = from_server_info(self.info)
+        elif self.options.wait:
             # After a reboot or an automatic restart it may still be loading.
             launch = self._launch()
             launch.attach(unit)
             try:
-                attempt = launch.watched()
+                attempt = self._watched(launch)
             except LaunchFailed as failure:
-                attempt = failure.result["attempt"]
-                self.attempts.append(attempt)
-                raise KproError(failure.message, server=self._server(attempt, "failed"), diagnosis=attempt["diagnosis"]) from failure
-        elif ready:
-            attempt["capacity"] = from_server_info(info)
-        else:
-            self.warnings.append(f"server {self.options.name} runs but is not ready at the moment")
+                raise self._failed(failure.message, failure.result["attempt"]) from failure
         changed = not unit.enabled
-        if changed and not self.check:
-            self.systemd.enable()
-        if not self.check and self.observed.record.get("accepted_launch") != unit.invocation:
-            files.write_json(self.layout.record, {**self.observed.record, "accepted_launch": unit.invocation})
+        if not self.check:
+            if changed:
+                self.systemd.enable()
+            if self.observed.record.get("accepted_launch") != unit.invocation:
+                files.write_json(self.layout.record, {**self.observed.record, "accepted_launch": unit.invocation})
         return changed, self._server(attempt, "started")
 
     def _replace(self):
@@ -146,27 +165,30 @@ class Transaction:
         if seen.running and not seen.as_wanted:
             self._try_flags()
         self._check_port()
-        kept = seen.record.get("accepted_digest") is not None
-        if kept:
+        if seen.record.get("accepted_digest") is not None:
             previous.keep(self.layout, self.desired.files, seen.record)
         first_launch_drop_in(self.systemd, True)
         if seen.unit.busy:
-            self.systemd.stop(timeout=self.options.stop_timeout + 30)
-        return self._carry_through(self._start, kept)
+            try:
+                self.systemd.stop(timeout=self.options.stop_timeout + 30)
+            except KproError:
+                first_launch_drop_in(self.systemd, False)  # the old one goes on, and restarts by itself as before
+                raise
+        return self._carry_through(self._start)
 
     def _finish(self):
         """Take over the launch of a deployment that was cut off before it could accept it (Ctrl-C, module killed)."""
         launch = self._launch()
         launch.attach(self.observed.unit)
-        return self._carry_through(lambda: launch, kept=os.path.isdir(self.layout.previous))
+        return self._carry_through(lambda: launch)
 
-    def _carry_through(self, started, kept):
+    def _carry_through(self, started):
         """Watch the launch that ``started()`` returns and accept it; when it fails, put the previous configuration back."""
         try:
             attempt = self._watched(started())
         except LaunchFailed as failure:
             records.prune(self.layout, self.options.keep_logs, failure.result["attempt"]["launch_id"])
-            raise self._taken_back(failure, kept) from failure
+            raise self._taken_back(failure) from failure
         if self.options.wait:
             self._accept(attempt)
         return True, self._server(attempt, "started")
@@ -212,18 +234,21 @@ class Transaction:
         previous.forget(self.layout)
         records.prune(self.layout, self.options.keep_logs, records.last_failed(self.layout))
 
-    def _taken_back(self, failure, kept):
+    def _taken_back(self, failure):
         """After a failed replacement the previous configuration comes back by itself; the error says both things."""
         message, attempt = failure.message, failure.result["attempt"]
-        restored = previous.restore(self.layout, self.desired.files, self.account.uid, self.account.gid) if kept else None
+        try:
+            restored = previous.restore(self.layout, self.desired.files, self.account.uid, self.account.gid)
+        except KproError as error:
+            restored = None
+            message = f"{message}\nThe previous configuration could not be put back: {error.message}"
         if restored is None:
-            return KproError(message, server=self._server(attempt, "failed"), diagnosis=attempt.get("diagnosis"))
+            return self._failed(message, attempt)
         outcome = {"restored": True, "ready": False, "launch_id": None}
         if not self.observed.running:
             self.systemd.reload()
-            return KproError(
-                f"{message}\nThe previous configuration of server {self.options.name}, which was not running, was put back.",
-                server=self._server(attempt, "failed", previous=outcome), diagnosis=attempt.get("diagnosis"),
+            return self._failed(
+                f"{message}\nThe previous configuration of server {self.options.name}, which was not running, was put back.", attempt, outcome
             )
         try:
             self.systemd.reload()
@@ -236,10 +261,12 @@ class Transaction:
             first_launch_drop_in(self.systemd, False)
             files.write_json(self.layout.record, {**restored, "accepted_launch": outcome["launch_id"]})
         word = "is serving again" if outcome["ready"] else "was put back but is not ready"
-        return KproError(
-            f"{message}\nThe previous configuration of server {self.options.name} {word}.",
-            server=self._server(attempt, "failed", previous=outcome), diagnosis=attempt.get("diagnosis"),
-        )
+        return self._failed(f"{message}\nThe previous configuration of server {self.options.name} {word}.", attempt, outcome)
+
+    def _failed(self, message, attempt, previous_outcome=None):
+        """The error of a launch: sentence, server, diagnosis."""
+        server = self._server(attempt, "failed", previous=previous_outcome)
+        return KproError(message, server=server, diagnosis=attempt.get("diagnosis"))
 
     def _wait_for_previous(self, state, restored):
         """Wait for the old configuration with its own address and model."""

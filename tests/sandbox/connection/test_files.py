@@ -149,11 +149,10 @@ def test_home_of_another_user(connection, inside, tmp_path):
 
 def test_a_banner_is_no_output(connection, guests):
     """ssh-banner-noise: sshd is not made to show one; ssh's own verbose output takes its place on stderr"""
-    assert connection(ansible_ssh_extra_args="-v").exec_command("echo hi; echo mine >&2")[:2] == (0, b"hi\n")
     plugin = connection(ansible_ssh_extra_args="-v", ansible_ssh_args="-o ControlPath=none")
     rc, out, err = plugin.exec_command("echo hi; echo mine >&2")
     assert (rc, out) == (0, b"hi\n")
-    assert err.startswith(b"mine\n")
+    assert b"mine\n" in err
 
 
 def test_many_sizes(connection, tmp_path):

@@ -20,7 +20,7 @@ def test_ansible_s_own_modules(ansible, tmp_path, method):
         {"name": "template", "ansible.builtin.template": {"src": str(tmp_path / "t.j2"), "dest": "/root/t"}},
         {"name": "slurp", "ansible.builtin.slurp": {"src": "/root/t"}},
         {"name": "service", "ansible.builtin.systemd_service": {"name": "systemd-journald.service", "state": "started"}},
-        {"name": "package", "ansible.builtin.apt": {"name": "bash", "state": "present"}},
+        {"name": "package", "ansible.builtin.dpkg_selections": {"name": "bash", "selection": "install"}},
         {"name": "user", "ansible.builtin.user": {"name": "sglang", "shell": "/bin/bash"}},
         {"name": "async", "ansible.builtin.command": "sleep 1", "async": 30, "poll": 1},
         {"name": "become", "ansible.builtin.command": "id -un", "become": True, "become_user": "sglang", "become_method": "su"},

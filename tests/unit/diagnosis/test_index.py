@@ -18,8 +18,18 @@ from ansible_collections.kpro.sglang.plugins.module_utils._launch_log.markers im
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 CONTRACT = {cause["id"]: cause for cause in yaml.safe_load((ROOT / "tests" / "corpus" / "causes.yml").read_text(encoding="utf-8"))}
 #: Shown by the state of a launch or by the caller's facts, not by a line.
-BY_STATE = {"no_fault", "still_loading", "insufficient_evidence", "no_log", "unreadable_log", "stopped_by_operator", "launch_never_started", "nccl_p2p_hang",
-            "mtp_degenerate_output", "api_key_missing"}
+BY_STATE = {
+    "no_fault",
+    "still_loading",
+    "insufficient_evidence",
+    "no_log",
+    "unreadable_log",
+    "stopped_by_operator",
+    "launch_never_started",
+    "nccl_p2p_hang",
+    "mtp_degenerate_output",
+    "api_key_missing",
+}
 
 
 def test_every_file_of_rules_is_in_the_index():
@@ -53,10 +63,17 @@ def test_causes_are_those_of_the_contract():
     assert set(CAUSES) == set(CONTRACT)
     for name, cause in CAUSES.items():
         wanted = CONTRACT[name]
-        assert (cause.group, cause.severity, list(cause.stages), list(cause.confused_with)) == (wanted["group"], wanted["severity"], wanted["stages"], wanted.get("confused_with", []))
+        assert (cause.group, cause.severity, list(cause.stages), list(cause.confused_with)) == (
+            wanted["group"],
+            wanted["severity"],
+            wanted["stages"],
+            wanted.get("confused_with", []),
+        )
         assert " ".join(cause.remedy.split()) == " ".join(wanted["remedy"].split())
 
 
 def test_the_page_of_causes_is_up_to_date():
-    done = subprocess.run([sys.executable, str(ROOT / "docs" / "generate_causes.py"), "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "generate_causes.py"), "--check"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

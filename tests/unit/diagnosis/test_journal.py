@@ -15,13 +15,25 @@ ID = "0123456789abcdef0123456789abcdef"
 
 
 def record(message, at, **fields):
-    return json.dumps({"MESSAGE": message, "__REALTIME_TIMESTAMP": str(1700000000000000 + at * 1000000), "_TRANSPORT": "stdout", "_COMM": "python3", **fields})
+    return json.dumps(
+        {
+            "MESSAGE": message,
+            "__REALTIME_TIMESTAMP": str(1700000000000000 + at * 1000000),
+            "_TRANSPORT": "stdout",
+            "_COMM": "python3",
+            **fields,
+        }
+    )
 
 
 UNIT = [
     record("Started sglang.service - SGLang.", 0, _TRANSPORT="journal", _COMM="systemd"),
     record("[2026-01-01 00:00:00] server_args=ServerArgs(model_path='/m')", 1),
-    record([91, 50, 48, 50, 54, 45, 48, 49, 45, 48, 49, 32, 48, 48, 58, 48, 48, 58, 48, 49, 93, 32] + list(b"Load weight begin. avail mem=46.00 GB"), 2),
+    record(
+        [91, 50, 48, 50, 54, 45, 48, 49, 45, 48, 49, 32, 48, 48, 58, 48, 48, 58, 48, 49, 93, 32]
+        + list(b"Load weight begin. avail mem=46.00 GB"),
+        2,
+    ),
     record(None, 3),
     record("sglang.service: Main process exited, code=killed, status=9/KILL", 9, _TRANSPORT="journal", _COMM="systemd"),
     "not json",
@@ -35,7 +47,16 @@ KERNEL = [
 @pytest.fixture
 def system(monkeypatch):
     """Answers of systemctl and journalctl; `calls` keeps the argument vectors."""
-    state = {"LoadState": "loaded", "ActiveState": "failed", "SubState": "failed", "Result": "signal", "InvocationID": ID, "MainPID": "0", "ExecMainCode": "2", "ExecMainStatus": "9"}
+    state = {
+        "LoadState": "loaded",
+        "ActiveState": "failed",
+        "SubState": "failed",
+        "Result": "signal",
+        "InvocationID": ID,
+        "MainPID": "0",
+        "ExecMainCode": "2",
+        "ExecMainStatus": "9",
+    }
     calls = []
 
     def run(argv, timeout, **unused):
@@ -56,7 +77,10 @@ def system(monkeypatch):
 def test_the_journal_of_one_invocation(system):
     data, where, facts = journal.unit_log("sglang.service")
     lines = data.decode().split("\n")
-    assert lines[1:3] == ["[2026-01-01 00:00:00] server_args=ServerArgs(model_path='/m')", "[2026-01-01 00:00:01] Load weight begin. avail mem=46.00 GB"]
+    assert lines[1:3] == [
+        "[2026-01-01 00:00:00] server_args=ServerArgs(model_path='/m')",
+        "[2026-01-01 00:00:01] Load weight begin. avail mem=46.00 GB",
+    ]
     assert "host kernel: Memory cgroup out of memory" in data.decode() and "usb" not in data.decode()
     assert where == "journal of sglang.service"
     assert facts == {"process_alive": False, "exit_code": 137, "service_result": "signal"}
@@ -86,11 +110,23 @@ def test_a_file_named_by_the_unit(system, tmp_path):
     assert journal.unit_log("x.service")[0] == str(log)
 
 
-@pytest.mark.parametrize("change, facts", (
-    ({"ActiveState": "active", "MainPID": "12", "ExecMainCode": "0", "Result": "success"}, {"process_alive": True}),
-    ({"ActiveState": "activating", "SubState": "auto-restart", "ExecMainCode": "1", "ExecMainStatus": "2", "Result": "exit-code"}, {"process_alive": False, "exit_code": 2, "service_result": "exit-code"}),
-    ({"Result": "oom-kill"}, {"process_alive": False, "exit_code": 137, "service_result": "oom-kill", "oom_killed": True}),
-))
+@pytest.mark.parametrize(
+    "change, facts",
+    (
+        ({"ActiveState": "active", "MainPID": "12", "ExecMainCode": "0", "Result": "success"}, {"process_alive": True}),
+        (
+            {
+                "ActiveState": "activating",
+                "SubState": "auto-restart",
+                "ExecMainCode": "1",
+                "ExecMainStatus": "2",
+                "Result": "exit-code",
+            },
+            {"process_alive": False, "exit_code": 2, "service_result": "exit-code"},
+        ),
+        ({"Result": "oom-kill"}, {"process_alive": False, "exit_code": 137, "service_result": "oom-kill", "oom_killed": True}),
+    ),
+)
 def test_facts(system, change, facts):
     system.state.update(change)
     assert journal.facts_of(system.state) == facts

@@ -33,7 +33,9 @@ def test_fail(run_module):
 
 
 def test_facts(run_module):
-    result = run_module(log_diagnose, {"content": args() + LOAD, "process_alive": False, "exit_code": 137, "gpu_used_mib": [3], "oom_killed": True})
+    result = run_module(
+        log_diagnose, {"content": args() + LOAD, "process_alive": False, "exit_code": 137, "gpu_used_mib": [3], "oom_killed": True}
+    )
     assert result["diagnosis"]["cause"] == "host_oom_killed"
 
 

@@ -9,13 +9,20 @@ from ansible_collections.kpro.sglang.plugins.module_utils._launch_log import lau
 from ansible_collections.kpro.sglang.plugins.module_utils._launch_log.reader import Source
 
 ARGS = b"[2026-01-01 00:00:00] server_args=ServerArgs(model_path='/m', tp_size=1)\n"
-BUSY = b"[2026-01-01 00:00:05 TP0] Decode batch, #running-req: 1, #token: 5, token usage: 0.01, cuda graph: True, gen throughput (token/s): 9.0, #queue-req: 0, \n"
+BUSY = (
+    b"[2026-01-01 00:00:05 TP0] Decode batch, #running-req: 1, #token: 5, token usage: 0.01, "
+    b"cuda graph: True, gen throughput (token/s): 9.0, #queue-req: 0, \n"
+)
 READY = b"[2026-01-01 00:00:04] The server is fired up and ready to roll!\n"
 LOAD = b"[2026-01-01 00:00:02] Load weight begin. avail mem=46.00 GB\n"
 UNIT = b"Jan 01 00:00:00 guest systemd[1]: Started sglang-a.service - SGLang.\n"
 TREE = b"[2026-01-01 00:10:00] kill_process_tree called: parent_pid=1, include_parent=True, pid=1\n"
 REFUSED = b"usage: sglang serve [-h]\nsglang serve: error: unrecognized arguments: --x\n"
-TRACE = b'Traceback (most recent call last):\n  File "<frozen runpy>", line 198, in _run_module_as_main\n  File "/x/sglang/launch_server.py", line 6, in <module>\nImportError: libnuma.so.1: cannot open shared object file: No such file or directory\n'
+TRACE = (
+    b'Traceback (most recent call last):\n  File "<frozen runpy>", line 198, in _run_module_as_main\n'
+    b'  File "/x/sglang/launch_server.py", line 6, in <module>\n'
+    b"ImportError: libnuma.so.1: cannot open shared object file: No such file or directory\n"
+)
 
 
 def starts(data):
@@ -23,17 +30,20 @@ def starts(data):
         return [place.number for place in launches.all_launches(source)]
 
 
-@pytest.mark.parametrize("data, numbers", (
-    (ARGS + LOAD, [1]),
-    (ARGS + LOAD + ARGS + LOAD, [1, 3]),
-    (UNIT + ARGS + LOAD + UNIT + ARGS, [1, 4]),
-    (ARGS + READY + TREE + REFUSED, [1, 4]),
-    (ARGS + READY + TREE + TRACE, [1, 4]),
-    (ARGS + LOAD + TRACE, [1]),
-    (b"some text\n" + ARGS, [1]),
-    (ARGS + b"[2026-01-01 00:00:03] Receive: obj=GenerateReqInput(text='server_args=ServerArgs(x=1)')\n", [1]),
-    (b"", [1]),
-))
+@pytest.mark.parametrize(
+    "data, numbers",
+    (
+        (ARGS + LOAD, [1]),
+        (ARGS + LOAD + ARGS + LOAD, [1, 3]),
+        (UNIT + ARGS + LOAD + UNIT + ARGS, [1, 4]),
+        (ARGS + READY + TREE + REFUSED, [1, 4]),
+        (ARGS + READY + TREE + TRACE, [1, 4]),
+        (ARGS + LOAD + TRACE, [1]),
+        (b"some text\n" + ARGS, [1]),
+        (ARGS + b"[2026-01-01 00:00:03] Receive: obj=GenerateReqInput(text='server_args=ServerArgs(x=1)')\n", [1]),
+        (b"", [1]),
+    ),
+)
 def test_beginnings(data, numbers):
     assert starts(data) == numbers
 
@@ -78,5 +88,9 @@ def test_a_draft_without_acceptance_is_not_passed_over():
 
 def test_launch_all():
     answer = diagnose(ARGS + READY + BUSY + TREE + REFUSED + UNIT + ARGS + LOAD, launch="all")
-    assert [(item["index"], item["line"], item["cause"]) for item in answer["history"]] == [(1, 1, "insufficient_evidence"), (2, 5, "unknown_argument"), (3, 7, "still_loading")]
+    assert [(item["index"], item["line"], item["cause"]) for item in answer["history"]] == [
+        (1, 1, "insufficient_evidence"),
+        (2, 5, "unknown_argument"),
+        (3, 7, "still_loading"),
+    ]
     assert answer["cause"] == "still_loading" and answer["launches"] == 3

@@ -48,7 +48,10 @@ def test_a_character_cut_in_two(tmp_path):
 
 def test_progress_of_a_bar(tmp_path):
     path = tmp_path / "x.log"
-    path.write_bytes(b"Loading safetensors checkpoint shards:  10% Completed | 1/10 [00:01<00:09, 1.0it/s]\rLoading safetensors checkpoint shards:  20% Completed | 2/10 [00:02<00:08, 1.0it/s]")
+    path.write_bytes(
+        b"Loading safetensors checkpoint shards:  10% Completed |"
+        b" 1/10 [00:01<00:09, 1.0it/s]\rLoading safetensors checkpoint shards:  20% Completed | 2/10 [00:02<00:08, 1.0it/s]"
+    )
     follower = LogFollower(path)
     assert follower.poll() == []
     assert "2/10" in follower.partial and "1/10" not in follower.partial
@@ -112,23 +115,36 @@ def test_pieces_give_the_same_lines(tmp_path_factory, data, cuts):
 def test_numbers_count_line_feeds():
     with Source(b"a\r\nb 10%| 1/3 [00:01<00:02, 1.0it/s]\rb 90%| 2/3 [00:01<00:02, 1.0it/s]\nc\n\nd") as source:
         assert [(line.number, line.text) for line in source.lines() if line.text] == [
-            (1, "a"), (2, "b 10%| 1/3 [00:01<00:02, 1.0it/s]"), (2, "b 90%| 2/3 [00:01<00:02, 1.0it/s]"), (3, "c"), (5, "d")]
+            (1, "a"),
+            (2, "b 10%| 1/3 [00:01<00:02, 1.0it/s]"),
+            (2, "b 90%| 2/3 [00:01<00:02, 1.0it/s]"),
+            (3, "c"),
+            (5, "d"),
+        ]
 
 
-@pytest.mark.parametrize("text, rank, time, body", (
-    ("[2026-01-31 12:00:00] hello", None, "2026-01-31 12:00:00", "hello"),
-    ("[2026-01-31 12:00:00.123 DP0 TP1] hello", "DP0 TP1", "2026-01-31 12:00:00.123", "hello"),
-    ("[2026-01-31 12:00:00 PP1 ATTN_CP0 MOE_DP0 TP3 EP2] hello", "PP1 ATTN_CP0 MOE_DP0 TP3 EP2", "2026-01-31 12:00:00", "hello"),
-    ("sglang-1  | [2026-01-31 12:00:00 TP0] hello", "TP0", "2026-01-31 12:00:00", "hello"),
-    ("Jan 31 12:00:00 guest sglang[12]: [2026-01-31 12:00:00 TP0] hello", "TP0", "2026-01-31 12:00:00", "hello"),
-    ("Jan 31 12:00:00 guest kernel: hello", None, "Jan 31 12:00:00", "hello"),
-    ("(Worker pid=12) (Worker_TP1 pid=12) ERROR 03-05 09:56:09 [multiproc_executor.py:880] hello", "TP1", "03-05 09:56:09", "hello"),
-    ("ERROR [core.py:1330]   File \"x\", line 1", None, None, "  File \"x\", line 1"),
-    ("[rank3]: Traceback (most recent call last):", "rank3", None, "Traceback (most recent call last):"),
-    ("2026-05-04T10:00:00.1Z stdout F [2026-01-31 12:00:00 TP0] hello", "TP0", "2026-01-31 12:00:00", "hello"),
-    ("plain text: with a colon", None, None, "plain text: with a colon"),
-    ("  indented", None, None, "  indented"),
-))
+@pytest.mark.parametrize(
+    "text, rank, time, body",
+    (
+        ("[2026-01-31 12:00:00] hello", None, "2026-01-31 12:00:00", "hello"),
+        ("[2026-01-31 12:00:00.123 DP0 TP1] hello", "DP0 TP1", "2026-01-31 12:00:00.123", "hello"),
+        ("[2026-01-31 12:00:00 PP1 ATTN_CP0 MOE_DP0 TP3 EP2] hello", "PP1 ATTN_CP0 MOE_DP0 TP3 EP2", "2026-01-31 12:00:00", "hello"),
+        ("sglang-1  | [2026-01-31 12:00:00 TP0] hello", "TP0", "2026-01-31 12:00:00", "hello"),
+        ("Jan 31 12:00:00 guest sglang[12]: [2026-01-31 12:00:00 TP0] hello", "TP0", "2026-01-31 12:00:00", "hello"),
+        ("Jan 31 12:00:00 guest kernel: hello", None, "Jan 31 12:00:00", "hello"),
+        (
+            "(Worker pid=12) (Worker_TP1 pid=12) ERROR 03-05 09:56:09 [multiproc_executor.py:880] hello",
+            "TP1",
+            "03-05 09:56:09",
+            "hello",
+        ),
+        ('ERROR [core.py:1330]   File "x", line 1', None, None, '  File "x", line 1'),
+        ("[rank3]: Traceback (most recent call last):", "rank3", None, "Traceback (most recent call last):"),
+        ("2026-05-04T10:00:00.1Z stdout F [2026-01-31 12:00:00 TP0] hello", "TP0", "2026-01-31 12:00:00", "hello"),
+        ("plain text: with a colon", None, None, "plain text: with a colon"),
+        ("  indented", None, None, "  indented"),
+    ),
+)
 def test_wrappers(text, rank, time, body):
     line = Line(1, text)
     assert (line.rank, line.time, line.body) == (rank, time, body)
@@ -141,7 +157,9 @@ def test_colours_nul_and_bad_bytes():
 
 
 def test_a_record_behind_an_unfinished_bar():
-    lines = parse(7, b"Loading shards:   0% Completed | 0/1 [00:00<?, ?it/s][2026-03-20 03:14:42] Parameter x not found in params_dict", 0)
+    lines = parse(
+        7, b"Loading shards:   0% Completed | 0/1 [00:00<?, ?it/s][2026-03-20 03:14:42] Parameter x not found in params_dict", 0
+    )
     assert [line.number for line in lines] == [7, 7]
     assert lines[1].body == "Parameter x not found in params_dict"
 

@@ -11,13 +11,20 @@ from __future__ import annotations
 import re
 
 from .. import remedies_general as fix
-from ..record import ANY, ERROR, LOG, RECORD, ROOT, WEAK, Rule
+from ..record import ANY, RECORD, ROOT, WEAK, Rule
 
 _XID = r"NVRM: Xid \(PCI:[^)]*\): (?P<xid>\d+)\b"
 _CACHE_PATH = re.compile(
-    r"\.triton|/triton|\.cache\b|/cache\b|_cache\b|flashinfer|inductor|deep_?gemm|tvm|ComputeCache|workspace|torch_extensions|cute_dsl|/\.nv\b|numba|compile", re.I)
-_CACHE_FRAMES = re.compile(r"triton/runtime/cache|flashinfer/jit|_inductor|deep_gemm|cpp_extension|tvm_ffi|codecache|torch/utils/_triton|cute|compile")
-_MODEL_FRAMES = re.compile(r"model_loader|weight_utils|hf_transformers|configuration_utils|tokenization_|model_config|safetensors|transformers/utils/hub")
+    r"\.triton|/triton|\.cache\b|/cache\b|_cache\b|flashinfer|inductor|deep_?gemm|tvm|ComputeCache|workspace|torch_extensions|cute_dsl|"
+    r"/\.nv\b|numba|compile",
+    re.I,
+)
+_CACHE_FRAMES = re.compile(
+    r"triton/runtime/cache|flashinfer/jit|_inductor|deep_gemm|cpp_extension|tvm_ffi|codecache|torch/utils/_triton|cute|compile"
+)
+_MODEL_FRAMES = re.compile(
+    r"model_loader|weight_utils|hf_transformers|configuration_utils|tokenization_|model_config|safetensors|transformers/utils/hub"
+)
 _MODEL_FILE = re.compile(r"\.(?:safetensors|bin|pt|pth|gguf|model|json|jinja|py|txt)$")
 
 
@@ -26,7 +33,12 @@ def _xid(*numbers):
 
 
 def _application_xid(match, context):
-    return int(match.groups["xid"]) in (31, 43, 45) and not context.saw("xid-exception") and not context.saw("illegal-access") and not context.saw("illegal-instruction")
+    return (
+        int(match.groups["xid"]) in (31, 43, 45)
+        and not context.saw("xid-exception")
+        and not context.saw("illegal-access")
+        and not context.saw("illegal-instruction")
+    )
 
 
 def _denied_path(match):
@@ -54,95 +66,441 @@ def _model_denied(match, context):
     return context.below_model(path) or bool(_MODEL_FILE.search(path)) or bool(_MODEL_FRAMES.search(frames))
 
 
-_DENIED = r"(?:\[Errno (?:13|30)\] (?:Permission denied|Read-only file system)|Permission denied \(os error 13\)|Read-only file system)(?:: ['\"](?P<path>[^'\"]+)['\"])?"
+_DENIED = (
+    r"(?:\[Errno (?:13|30)\] (?:Permission denied|Read-only file system)|Permission denied \(os error 13\)|Read-only file system)"
+    r"(?:: ['\"](?P<path>[^'\"]+)['\"])?"
+)
 _SHM = r"/dev/shm"
 
 RULES = (
-    Rule("cache-denied", "cache_dir_not_writable", _DENIED, when=_cache_denied, strength=6, stage="cuda_graph", remedies=fix.cache_dir,
-         say="A cache directory for compiled kernels cannot be written.", source="OS errors 13 and 30 in triton, flashinfer, inductor, deep_gemm caches"),
-    Rule("cache-denied-text", "cache_dir_not_writable", r"(?:[Cc]ache|[Ww]orkspace) (?:dir(?:ectory)?|path|folder)\b.*(?:not writable|[Pp]ermission|cannot be created)", strength=3,
-         stage="cuda_graph", remedies=fix.cache_dir, say="A cache directory for compiled kernels cannot be written.", source="flashinfer, triton"),
-    Rule("model-denied", "model_path_permission", _DENIED, when=_model_denied, strength=6, stage="tokenizer", remedies=fix.model_permission,
-         say="The server's user may not read the model files.", source="OS error 13 in transformers, safetensors and the loader"),
-    Rule("disk-full", "disk_full", r"\[Errno 28\]|No space left on device|ENOSPC|Disk quota exceeded|\[Errno 122\]", unless=_SHM + r"|nccl-|sem\.", scope=ANY, strength=7, stage="weights_load",
-         when=lambda match, context: _SHM not in match.message(), say="A file system that the server uses is full.", remedies=fix.disk_full, source="OS error 28"),
-    Rule("disk-small", "disk_full", r"Not enough free disk space to download|only has (?P<free>[\d.]+) [MG]B free disk space|not enough (?:disk )?space (?:left )?(?:on|to)", scope=ANY,
-         strength=5, stage="weights_load", weight=WEAK, ends=True, when=lambda match, context: not context.tracker.ready, say="The disk is too small for the download.", remedies=fix.disk_full,
-         source="huggingface_hub file_download.py"),
-    Rule("clock", "clock_skew", r"certificate is not yet valid|Clock skew detected|has modification time .* in the future|clock skew", scope=ANY, strength=8, stage="tokenizer", ends=True, lasting=True,
-         say="The clock of host or container is wrong.", source="OpenSSL, make, ninja"),
-    Rule("no-gpu-visible", "cuda_visible_devices_empty", r"No CUDA GPUs are available|CUDA_VISIBLE_DEVICES (?:is|was) (?:empty|set to (?:an )?(?:empty|invalid))|no CUDA-capable device is detected", strength=6,
-         stage="distributed_init", stages=("launch", "args", "distributed_init"), remedies=fix.visible_devices, say="CUDA works, but the process sees no GPU.", source="torch cuda _lazy_init"),
-    Rule("driver-mismatch", "driver_library_mismatch",
-         r"Driver/library version mismatch|API mismatch: (?:the )?(?:client|NVIDIA|this)|Error 80[34]\b|unsupported display driver / cuda driver combination|"
-         r"forward compatibility was attempted on non supported HW", scope=ANY, weight=RECORD, strength=6, stage="launch", stages=("launch", "args", "distributed_init"), remedies=fix.driver_mismatch,
-         say="The NVIDIA libraries in the container are of another version than the kernel module of the host.", source="NVML, NVRM, CUDA errors 803 and 804"),
-    Rule("driver-old", "driver_too_old",
-         r"NVIDIA driver on your system is too old(?: \(found version (?P<found>\d+)\))?|CUDA driver version is insufficient|compiled with an unsupported toolchain|cudaErrorInsufficientDriver|"
-         r"requires (?:a )?(?:newer )?(?:NVIDIA )?driver (?:version )?(?:>=|at least|newer)", scope=ANY, weight=ROOT, strength=6, stage="launch", stages=("launch", "args", "imports", "distributed_init"),
-         remedies=fix.driver_old, say="The NVIDIA driver is older than the installed CUDA software needs.", source="torch, CUDA runtime"),
-    Rule("fabric", "fabric_manager_not_running",
-         r"system not yet initialized|Error 802\b|CUDA_ERROR_SYSTEM_NOT_READY|[Ff]abric (?:state|status).*(?:[Nn]ot|[Ii]n progress|[Ff]ail)|fabric ?manager.*(?:not running|fail|mismatch|error)",
-         scope=ANY, strength=7, weight=RECORD, stage="distributed_init", stages=("launch", "args", "distributed_init"), say="The NVSwitch fabric is not initialised: the fabric manager does not run or differs from the driver.",
-         source="CUDA error 802, nvidia-fabricmanager"),
-    Rule("nvml-unknown", "gpu_cgroup_lost", r"(?:NVML|nvml|Failed to initialize NVML)[^\n]*: Unknown Error|NVMLError_Unknown|Unable to determine the device handle for GPU.*: Unknown Error", scope=ANY, weight=RECORD, strength=4,
-         stage="serving", stages=("serving",), when=lambda match, context: not context.saw("xid-lost") and not context.saw("xid-ecc"), ends=False, remedies=fix.cgroup_lost,
-         say="The container lost access to its GPU while running: its device rules were rewritten.", source="NVML"),
-    Rule("exclusive", "gpu_exclusive_mode", r"CUDA-capable device\(s\) is/are busy or unavailable|all CUDA-capable devices are busy or unavailable|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE",
-         strength=6, stage="distributed_init", say="CUDA refuses a context: the GPU is in exclusive or prohibited compute mode and in use.", source="CUDA runtime"),
-    Rule("xid-lost", "gpu_fell_off_bus", r"fallen off the bus|" + _XID.replace("(?P<xid>\\d+)", "79") + r"|GPU is lost|NVMLError_GpuIsLost|NVML_ERROR_GPU_IS_LOST", scope=ANY, weight=RECORD, strength=9, stage="serving",
-         say="The driver lost the GPU on the PCIe bus.", remedies=fix.bus, source="NVRM, Xid 79"),
-    Rule("xid-ecc", "gpu_hardware_ecc", _XID, when=_xid(48, 63, 64, 92, 94, 95), scope=ANY, weight=RECORD, strength=8, stage="serving", remedies=fix.ecc,
-         say="The memory of a GPU has an uncorrectable error (Xid {xid}).", source="NVRM"),
-    Rule("ecc", "gpu_hardware_ecc", r"uncorrectable ECC error|cudaErrorECCUncorrectable|CUDA_ERROR_ECC_UNCORRECTABLE|double bit error|DBE\)|[Rr]ow remapping (?:fail|pending)", scope=ANY, weight=RECORD, strength=7, stage="serving",
-         unless=r"(?:Volatile|Aggregate|:) *0$", support=r"NVRM: Xid", remedies=fix.ecc, say="The memory of a GPU has an uncorrectable error.", source="CUDA runtime, NVRM"),
-    Rule("xid-exception", "gpu_kernel_exception", _XID, when=_xid(13), scope=ANY, weight=RECORD, strength=6, stage="serving", remedies=fix.kernel_exception,
-         say="The driver reports an exception of the GPU's multiprocessors (Xid 13).", source="NVRM"),
-    Rule("illegal-instruction", "gpu_kernel_exception", r"an illegal instruction was encountered|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|(?:CUDA Exception: )?Warp (?:Illegal Instruction|Hardware Stack Overflow)", scope=ANY, weight=RECORD, strength=5,
-         stage="serving", remedies=fix.kernel_exception, say="A GPU kernel executed an illegal instruction.", source="CUDA runtime"),
-    Rule("xid-application", "xid_application_fault", _XID, when=_application_xid, scope=ANY, weight=RECORD, strength=3, stage="serving", ends=True,
-         say="The kernel log shows Xid {xid}: a GPU channel of the server was stopped by a fault of the application.", source="NVRM"),
-    Rule("memory-query", "gpu_memory_query_failed",
-         r"No GPU memory values found|could not convert string to float: ['\"]?\[?(?:N/A|Insufficient|Unknown|Not Supported)|invalid literal for int\(\).*(?:N/A|Insufficient|Not Supported)|"
-         r"\[Insufficient Permissions\]|nvidia-smi.*(?:returned no|no numbers|unexpected output|\[N/A\])|Failed to (?:get|query) (?:GPU|memory).*nvidia-smi", strength=5, stage="args",
-         stages=("args", "launch"), say="SGLang cannot find out how much memory the GPU has: nvidia-smi answers without numbers.", remedies=fix.memory_query, source="utils/common.py get_nvgpu_memory_capacity"),
-    Rule("driver-silent", "gpu_not_passed_through",
-         r"NVIDIA-SMI has failed because it couldn't communicate|Found no NVIDIA driver on your system|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded|No devices were found", scope=ANY, strength=6,
-         stage="launch", stages=("launch", "args", "distributed_init"), remedies=fix.passthrough, say="The NVIDIA driver does not answer in this container.", source="nvidia-smi, torch, NVML"),
-    Rule("no-accelerator", "gpu_not_passed_through", r"No accelerator \((?:CUDA|XPU)[^)]*\)[^.]*(?:is|are) available|nvidia-smi not found\. Ensure NVIDIA drivers|NVIDIA driver is not loaded|Failed to infer device type",
-         weight=WEAK, strength=5, stage="launch", stages=("launch", "args", "distributed_init"), confidence=0.75, remedies=fix.passthrough, say="No usable NVIDIA device was found in this container.", source="utils/common.py get_device; vLLM config/device.py"),
-    Rule("torch-cpu", "torch_cpu_only_build", r"Torch not compiled with CUDA enabled|torch.*\+cpu\b.*(?:CUDA|cuda)|not (?:compiled|built) with CUDA support", strength=6, stage="distributed_init",
-         stages=("launch", "args", "imports", "distributed_init"), say="The installed torch was built without CUDA.", source="torch cuda _lazy_init"),
-    Rule("audit", "mandatory_access_denied", r"avc: +denied|apparmor=\"DENIED\"|type=(?:1326|SECCOMP)\b|type=AVC .*denied", scope=ANY, weight=RECORD, strength=7, stage="launch", unless=r"nvidia-modprobe\b.*ALLOWED",
-         say="SELinux, AppArmor or seccomp refused an access of the server.", source="kernel audit"),
-    Rule("memlock", "memlock_limit", r"RLIMIT_MEMLOCK|ulimit -l\b|\bmemlock\b|ibv_reg_mr\w* (?:failed|error)|Call to ibv_reg_mr\w* failed|max locked memory", scope=ANY, strength=8, stage="memory_pool",
-         stages=("distributed_init", "memory_pool"), say="The limit of locked memory stops the registration of host memory.", remedies=fix.memlock, source="libibverbs, NCCL, CUDA"),
-    Rule("mig", "mig_mode_mismatch",
-         r"(?:MIG|Mig|mig)[ -](?:mode|device|instance|GPU|slice)s?.*(?:not (?:found|exist|supported|enabled|allowed|visible)|no (?:compute|GPU) instance|does not exist|cannot|can't|invalid|mismatch)|"
-         r"(?:not (?:found|supported)|cannot|invalid|no such).*\bMIG\b|No MIG devices found|MIG is enabled .*(?:no|without)", scope=ANY, strength=6, stage="launch", stages=("launch", "args", "distributed_init"),
-         say="MIG and the settings do not fit each other.", source="CUDA, nvidia-smi, NVML"),
-    Rule("nested", "nested_container_cgroup_denied",
-         r"failed to add device rules|devices\.allow.*[Oo]peration not permitted|bpf_prog_query\(BPF_CGROUP_DEVICE\) failed|BPF_CGROUP_DEVICE.*[Oo]peration not permitted|load program: [Oo]peration not permitted", scope=ANY, weight=RECORD, strength=8,
-         stage="launch", fixed=True, ends=True, say="The inner container runtime may not write device rules of the control group.", source="nvidia-container-cli, runc"),
-    Rule("numa", "numa_binding_failed",
-         r"^(?:libnuma: (?:Error|Warning)|numactl: )|(?:set_mempolicy|mbind|sched_setaffinity)\w*(?:\(\))?:? .*(?:not permitted|[Ii]nvalid argument|failed)|node argument \d+ is out of range|<\d+> is invalid|"
-         r"NUMA (?:node )?bind\w* failed", scope=ANY, strength=5, stage="launch", stages=("launch", "distributed_init"), say="Binding to a NUMA node failed.", source="numactl, libnuma, utils/numa_utils.py"),
-    Rule("uvm", "nvidia_uvm_missing",
-         r"CUDA unknown error - this may be due to an incorrectly set up environment|Error 999\b|/dev/nvidia-uvm\S*: (?:c \d+:\d+ in container|No such file|Permission denied|Operation not permitted)|"
-         r"open\(\"?/dev/nvidia-uvm\"?.*(?:ENOENT|EPERM|EACCES)|nvidia-uvm.*(?:not (?:found|loaded|present)|missing)", scope=ANY, strength=6, stage="distributed_init",
-         stages=("launch", "args", "distributed_init"), support=r"/dev/nvidia-uvm", remedies=fix.uvm, say="The driver answers, but CUDA cannot initialise: /dev/nvidia-uvm is missing or not permitted.", source="torch cuda init, CUDA error 999"),
-    Rule("process-limit", "process_limit",
-         r"can't start new thread|pthread_create (?:failed|has failed)|[Tt]hread creation failed|BlockingIOError: \[Errno 11\]|fork: (?:retry: )?Resource temporarily unavailable|unable to create (?:new )?(?:native )?thread|"
-         r"(?:clone|fork|pthread_create)\S*.*Resource temporarily unavailable|cgroup: fork rejected by pids controller", scope=ANY, strength=6, stage="launch", ends=False,
-         say="No further thread or process can be created: a limit is reached.", remedies=fix.process_limit, source="Python, OpenBLAS, libgomp, kernel"),
-    Rule("shm-denied", "shm_permission", r"shm_open failed *: Permission denied|Permission denied.*?/dev/shm|/dev/shm\S*.*Permission denied|\[Errno 13\].*/(?:psm_|sem\.|torch_|nccl-)", scope=ANY, strength=8,
-         stage="distributed_init", say="A shared-memory segment in /dev/shm may not be created or opened.", remedies=fix.shm_permission, source="NCCL shm transport, multiprocessing.shared_memory"),
-    Rule("shm-small", "shm_too_small",
-         r"failed to extend /dev/shm\S*|No space left on device.*?/dev/shm|/dev/shm\S*.*No space left on device|unable to (?:mmap|allocate|write)\S* .*shared memory|insufficient shared memory|"
-         r"[Ss]hared memory .*(?:exhausted|too small|out of space)|Consider increasing /dev/shm size", scope=ANY, strength=8, stage="distributed_init", stages=("distributed_init", "warmup", "serving", "cuda_graph", "memory_pool"),
-         remedies=fix.shm_small, say="/dev/shm is too small for the segments of NCCL or the engine.", source="NCCL misc/shmutils.cc, torch"),
-    Rule("shm-segment", "shm_too_small", r"Error while creating shared memory segment (?:/dev/shm/)?nccl-\S+", scope=ANY, strength=4, stage="distributed_init", stages=("distributed_init", "warmup", "serving"), remedies=fix.shm_small,
-         when=lambda match, context: not context.saw("shm-denied"), say="/dev/shm is too small for the segments of NCCL.", source="NCCL transport/shm.cc"),
-    Rule("bus-error", "shm_too_small", r"\bBus error\b|SIGBUS|exit code: -7\b", scope=ANY, weight=WEAK, strength=5, ends=True, stage="distributed_init", stages=("distributed_init", "warmup", "serving", "weights_load"),
-         remedies=fix.shm_small, confidence=0.7, say="The process ended with a bus error, most often because /dev/shm is full.", source="kernel, shell"),
+    Rule(
+        "cache-denied",
+        "cache_dir_not_writable",
+        _DENIED,
+        when=_cache_denied,
+        strength=6,
+        stage="cuda_graph",
+        remedies=fix.cache_dir,
+        say="A cache directory for compiled kernels cannot be written.",
+        source="OS errors 13 and 30 in triton, flashinfer, inductor, deep_gemm caches",
+    ),
+    Rule(
+        "cache-denied-text",
+        "cache_dir_not_writable",
+        r"(?:[Cc]ache|[Ww]orkspace) (?:dir(?:ectory)?|path|folder)\b.*(?:not writable|[Pp]ermission|cannot be created)",
+        strength=3,
+        stage="cuda_graph",
+        remedies=fix.cache_dir,
+        say="A cache directory for compiled kernels cannot be written.",
+        source="flashinfer, triton",
+    ),
+    Rule(
+        "model-denied",
+        "model_path_permission",
+        _DENIED,
+        when=_model_denied,
+        strength=6,
+        stage="tokenizer",
+        remedies=fix.model_permission,
+        say="The server's user may not read the model files.",
+        source="OS error 13 in transformers, safetensors and the loader",
+    ),
+    Rule(
+        "disk-full",
+        "disk_full",
+        r"\[Errno 28\]|No space left on device|ENOSPC|Disk quota exceeded|\[Errno 122\]",
+        unless=_SHM + r"|nccl-|sem\.",
+        scope=ANY,
+        strength=7,
+        stage="weights_load",
+        when=lambda match, context: _SHM not in match.message(),
+        say="A file system that the server uses is full.",
+        remedies=fix.disk_full,
+        source="OS error 28",
+    ),
+    Rule(
+        "disk-small",
+        "disk_full",
+        r"Not enough free disk space to download|only has (?P<free>[\d.]+) [MG]B free disk space|"
+        r"not enough (?:disk )?space (?:left )?(?:on|to)",
+        scope=ANY,
+        strength=5,
+        stage="weights_load",
+        weight=WEAK,
+        ends=True,
+        when=lambda match, context: not context.tracker.ready,
+        say="The disk is too small for the download.",
+        remedies=fix.disk_full,
+        source="huggingface_hub file_download.py",
+    ),
+    Rule(
+        "clock",
+        "clock_skew",
+        r"certificate is not yet valid|Clock skew detected|has modification time .* in the future|clock skew",
+        scope=ANY,
+        strength=8,
+        stage="tokenizer",
+        ends=True,
+        lasting=True,
+        say="The clock of host or container is wrong.",
+        source="OpenSSL, make, ninja",
+    ),
+    Rule(
+        "no-gpu-visible",
+        "cuda_visible_devices_empty",
+        r"No CUDA GPUs are available|CUDA_VISIBLE_DEVICES (?:is|was) (?:empty|set to (?:an )?(?:empty|invalid))|"
+        r"no CUDA-capable device is detected",
+        strength=6,
+        stage="distributed_init",
+        stages=("launch", "args", "distributed_init"),
+        remedies=fix.visible_devices,
+        say="CUDA works, but the process sees no GPU.",
+        source="torch cuda _lazy_init",
+    ),
+    Rule(
+        "driver-mismatch",
+        "driver_library_mismatch",
+        r"Driver/library version mismatch|API mismatch: (?:the )?(?:client|NVIDIA|this)|Error 80[34]\b|"
+        r"unsupported display driver / cuda driver combination|"
+        r"forward compatibility was attempted on non supported HW",
+        scope=ANY,
+        weight=RECORD,
+        strength=6,
+        stage="launch",
+        stages=("launch", "args", "distributed_init"),
+        remedies=fix.driver_mismatch,
+        say="The NVIDIA libraries in the container are of another version than the kernel module of the host.",
+        source="NVML, NVRM, CUDA errors 803 and 804",
+    ),
+    Rule(
+        "driver-old",
+        "driver_too_old",
+        r"NVIDIA driver on your system is too old(?: \(found version (?P<found>\d+)\))?|CUDA driver version is insufficient|"
+        r"compiled with an unsupported toolchain|cudaErrorInsufficientDriver|"
+        r"requires (?:a )?(?:newer )?(?:NVIDIA )?driver (?:version )?(?:>=|at least|newer)",
+        scope=ANY,
+        weight=ROOT,
+        strength=6,
+        stage="launch",
+        stages=("launch", "args", "imports", "distributed_init"),
+        remedies=fix.driver_old,
+        say="The NVIDIA driver is older than the installed CUDA software needs.",
+        source="torch, CUDA runtime",
+    ),
+    Rule(
+        "fabric",
+        "fabric_manager_not_running",
+        r"system not yet initialized|Error 802\b|CUDA_ERROR_SYSTEM_NOT_READY|[Ff]abric (?:state|status).*(?:[Nn]ot|[Ii]n progress|"
+        r"[Ff]ail)|fabric ?manager.*(?:not running|fail|mismatch|error)",
+        scope=ANY,
+        strength=7,
+        weight=RECORD,
+        stage="distributed_init",
+        stages=("launch", "args", "distributed_init"),
+        say="The NVSwitch fabric is not initialised: the fabric manager does not run or differs from the driver.",
+        source="CUDA error 802, nvidia-fabricmanager",
+    ),
+    Rule(
+        "nvml-unknown",
+        "gpu_cgroup_lost",
+        r"(?:NVML|nvml|Failed to initialize NVML)[^\n]*: Unknown Error|NVMLError_Unknown|"
+        r"Unable to determine the device handle for GPU.*: Unknown Error",
+        scope=ANY,
+        weight=RECORD,
+        strength=4,
+        stage="serving",
+        stages=("serving",),
+        when=lambda match, context: not context.saw("xid-lost") and not context.saw("xid-ecc"),
+        ends=False,
+        remedies=fix.cgroup_lost,
+        say="The container lost access to its GPU while running: its device rules were rewritten.",
+        source="NVML",
+    ),
+    Rule(
+        "exclusive",
+        "gpu_exclusive_mode",
+        r"CUDA-capable device\(s\) is/are busy or unavailable|all CUDA-capable devices are busy or unavailable|"
+        r"cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE",
+        strength=6,
+        stage="distributed_init",
+        say="CUDA refuses a context: the GPU is in exclusive or prohibited compute mode and in use.",
+        source="CUDA runtime",
+    ),
+    Rule(
+        "xid-lost",
+        "gpu_fell_off_bus",
+        r"fallen off the bus|" + _XID.replace("(?P<xid>\\d+)", "79") + r"|GPU is lost|NVMLError_GpuIsLost|NVML_ERROR_GPU_IS_LOST",
+        scope=ANY,
+        weight=RECORD,
+        strength=9,
+        stage="serving",
+        say="The driver lost the GPU on the PCIe bus.",
+        remedies=fix.bus,
+        source="NVRM, Xid 79",
+    ),
+    Rule(
+        "xid-ecc",
+        "gpu_hardware_ecc",
+        _XID,
+        when=_xid(48, 63, 64, 92, 94, 95),
+        scope=ANY,
+        weight=RECORD,
+        strength=8,
+        stage="serving",
+        remedies=fix.ecc,
+        say="The memory of a GPU has an uncorrectable error (Xid {xid}).",
+        source="NVRM",
+    ),
+    Rule(
+        "ecc",
+        "gpu_hardware_ecc",
+        r"uncorrectable ECC error|cudaErrorECCUncorrectable|CUDA_ERROR_ECC_UNCORRECTABLE|double bit error|DBE\)|"
+        r"[Rr]ow remapping (?:fail|pending)",
+        scope=ANY,
+        weight=RECORD,
+        strength=7,
+        stage="serving",
+        unless=r"(?:Volatile|Aggregate|:) *0$",
+        support=r"NVRM: Xid",
+        remedies=fix.ecc,
+        say="The memory of a GPU has an uncorrectable error.",
+        source="CUDA runtime, NVRM",
+    ),
+    Rule(
+        "xid-exception",
+        "gpu_kernel_exception",
+        _XID,
+        when=_xid(13),
+        scope=ANY,
+        weight=RECORD,
+        strength=6,
+        stage="serving",
+        remedies=fix.kernel_exception,
+        say="The driver reports an exception of the GPU's multiprocessors (Xid 13).",
+        source="NVRM",
+    ),
+    Rule(
+        "illegal-instruction",
+        "gpu_kernel_exception",
+        r"an illegal instruction was encountered|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|"
+        r"(?:CUDA Exception: )?Warp (?:Illegal Instruction|Hardware Stack Overflow)",
+        scope=ANY,
+        weight=RECORD,
+        strength=5,
+        stage="serving",
+        remedies=fix.kernel_exception,
+        say="A GPU kernel executed an illegal instruction.",
+        source="CUDA runtime",
+    ),
+    Rule(
+        "xid-application",
+        "xid_application_fault",
+        _XID,
+        when=_application_xid,
+        scope=ANY,
+        weight=RECORD,
+        strength=3,
+        stage="serving",
+        ends=True,
+        say="The kernel log shows Xid {xid}: a GPU channel of the server was stopped by a fault of the application.",
+        source="NVRM",
+    ),
+    Rule(
+        "memory-query",
+        "gpu_memory_query_failed",
+        r"No GPU memory values found|could not convert string to float: ['\"]?\[?(?:N/A|Insufficient|Unknown|Not Supported)|"
+        r"invalid literal for int\(\).*(?:N/A|Insufficient|Not Supported)|"
+        r"\[Insufficient Permissions\]|nvidia-smi.*(?:returned no|no numbers|unexpected output|\[N/A\])|Failed to (?:get|query) (?:GPU|"
+        r"memory).*nvidia-smi",
+        strength=5,
+        stage="args",
+        stages=("args", "launch"),
+        say="SGLang cannot find out how much memory the GPU has: nvidia-smi answers without numbers.",
+        remedies=fix.memory_query,
+        source="utils/common.py get_nvgpu_memory_capacity",
+    ),
+    Rule(
+        "driver-silent",
+        "gpu_not_passed_through",
+        r"NVIDIA-SMI has failed because it couldn't communicate|Found no NVIDIA driver on your system|"
+        r"Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded|No devices were found",
+        scope=ANY,
+        strength=6,
+        stage="launch",
+        stages=("launch", "args", "distributed_init"),
+        remedies=fix.passthrough,
+        say="The NVIDIA driver does not answer in this container.",
+        source="nvidia-smi, torch, NVML",
+    ),
+    Rule(
+        "no-accelerator",
+        "gpu_not_passed_through",
+        r"No accelerator \((?:CUDA|XPU)[^)]*\)[^.]*(?:is|are) available|nvidia-smi not found\. Ensure NVIDIA drivers|"
+        r"NVIDIA driver is not loaded|Failed to infer device type",
+        weight=WEAK,
+        strength=5,
+        stage="launch",
+        stages=("launch", "args", "distributed_init"),
+        confidence=0.75,
+        remedies=fix.passthrough,
+        say="No usable NVIDIA device was found in this container.",
+        source="utils/common.py get_device; vLLM config/device.py",
+    ),
+    Rule(
+        "torch-cpu",
+        "torch_cpu_only_build",
+        r"Torch not compiled with CUDA enabled|torch.*\+cpu\b.*(?:CUDA|cuda)|not (?:compiled|built) with CUDA support",
+        strength=6,
+        stage="distributed_init",
+        stages=("launch", "args", "imports", "distributed_init"),
+        say="The installed torch was built without CUDA.",
+        source="torch cuda _lazy_init",
+    ),
+    Rule(
+        "audit",
+        "mandatory_access_denied",
+        r"avc: +denied|apparmor=\"DENIED\"|type=(?:1326|SECCOMP)\b|type=AVC .*denied",
+        scope=ANY,
+        weight=RECORD,
+        strength=7,
+        stage="launch",
+        unless=r"nvidia-modprobe\b.*ALLOWED",
+        say="SELinux, AppArmor or seccomp refused an access of the server.",
+        source="kernel audit",
+    ),
+    Rule(
+        "memlock",
+        "memlock_limit",
+        r"RLIMIT_MEMLOCK|ulimit -l\b|\bmemlock\b|ibv_reg_mr\w* (?:failed|error)|Call to ibv_reg_mr\w* failed|max locked memory",
+        scope=ANY,
+        strength=8,
+        stage="memory_pool",
+        stages=("distributed_init", "memory_pool"),
+        say="The limit of locked memory stops the registration of host memory.",
+        remedies=fix.memlock,
+        source="libibverbs, NCCL, CUDA",
+    ),
+    Rule(
+        "mig",
+        "mig_mode_mismatch",
+        r"(?:MIG|Mig|mig)[ -](?:mode|device|instance|GPU|slice)s?.*(?:not (?:found|exist|supported|enabled|allowed|visible)|"
+        r"no (?:compute|GPU) instance|does not exist|cannot|can't|invalid|mismatch)|"
+        r"(?:not (?:found|supported)|cannot|invalid|no such).*\bMIG\b|No MIG devices found|MIG is enabled .*(?:no|without)",
+        scope=ANY,
+        strength=6,
+        stage="launch",
+        stages=("launch", "args", "distributed_init"),
+        say="MIG and the settings do not fit each other.",
+        source="CUDA, nvidia-smi, NVML",
+    ),
+    Rule(
+        "nested",
+        "nested_container_cgroup_denied",
+        r"failed to add device rules|devices\.allow.*[Oo]peration not permitted|bpf_prog_query\(BPF_CGROUP_DEVICE\) failed|"
+        r"BPF_CGROUP_DEVICE.*[Oo]peration not permitted|load program: [Oo]peration not permitted",
+        scope=ANY,
+        weight=RECORD,
+        strength=8,
+        stage="launch",
+        fixed=True,
+        ends=True,
+        say="The inner container runtime may not write device rules of the control group.",
+        source="nvidia-container-cli, runc",
+    ),
+    Rule(
+        "numa",
+        "numa_binding_failed",
+        r"^(?:libnuma: (?:Error|Warning)|numactl: )|(?:set_mempolicy|mbind|sched_setaffinity)\w*(?:\(\))?:? .*(?:not permitted|"
+        r"[Ii]nvalid argument|failed)|node argument \d+ is out of range|<\d+> is invalid|"
+        r"NUMA (?:node )?bind\w* failed",
+        scope=ANY,
+        strength=5,
+        stage="launch",
+        stages=("launch", "distributed_init"),
+        say="Binding to a NUMA node failed.",
+        source="numactl, libnuma, utils/numa_utils.py",
+    ),
+    Rule(
+        "uvm",
+        "nvidia_uvm_missing",
+        r"CUDA unknown error - this may be due to an incorrectly set up environment|Error 999\b|"
+        r"/dev/nvidia-uvm\S*: (?:c \d+:\d+ in container|No such file|Permission denied|Operation not permitted)|"
+        r"open\(\"?/dev/nvidia-uvm\"?.*(?:ENOENT|EPERM|EACCES)|nvidia-uvm.*(?:not (?:found|loaded|present)|missing)",
+        scope=ANY,
+        strength=6,
+        stage="distributed_init",
+        stages=("launch", "args", "distributed_init"),
+        support=r"/dev/nvidia-uvm",
+        remedies=fix.uvm,
+        say="The driver answers, but CUDA cannot initialise: /dev/nvidia-uvm is missing or not permitted.",
+        source="torch cuda init, CUDA error 999",
+    ),
+    Rule(
+        "process-limit",
+        "process_limit",
+        r"can't start new thread|pthread_create (?:failed|has failed)|[Tt]hread creation failed|BlockingIOError: \[Errno 11\]|"
+        r"fork: (?:retry: )?Resource temporarily unavailable|unable to create (?:new )?(?:native )?thread|"
+        r"(?:clone|fork|pthread_create)\S*.*Resource temporarily unavailable|cgroup: fork rejected by pids controller",
+        scope=ANY,
+        strength=6,
+        stage="launch",
+        ends=False,
+        say="No further thread or process can be created: a limit is reached.",
+        remedies=fix.process_limit,
+        source="Python, OpenBLAS, libgomp, kernel",
+    ),
+    Rule(
+        "shm-denied",
+        "shm_permission",
+        r"shm_open failed *: Permission denied|Permission denied.*?/dev/shm|/dev/shm\S*.*Permission denied|\[Errno 13\].*/(?:psm_|"
+        r"sem\.|torch_|nccl-)",
+        scope=ANY,
+        strength=8,
+        stage="distributed_init",
+        say="A shared-memory segment in /dev/shm may not be created or opened.",
+        remedies=fix.shm_permission,
+        source="NCCL shm transport, multiprocessing.shared_memory",
+    ),
+    Rule(
+        "shm-small",
+        "shm_too_small",
+        r"failed to extend /dev/shm\S*|No space left on device.*?/dev/shm|/dev/shm\S*.*No space left on device|unable to (?:mmap|"
+        r"allocate|write)\S* .*shared memory|insufficient shared memory|"
+        r"[Ss]hared memory .*(?:exhausted|too small|out of space)|Consider increasing /dev/shm size",
+        scope=ANY,
+        strength=8,
+        stage="distributed_init",
+        stages=("distributed_init", "warmup", "serving", "cuda_graph", "memory_pool"),
+        remedies=fix.shm_small,
+        say="/dev/shm is too small for the segments of NCCL or the engine.",
+        source="NCCL misc/shmutils.cc, torch",
+    ),
+    Rule(
+        "shm-segment",
+        "shm_too_small",
+        r"Error while creating shared memory segment (?:/dev/shm/)?nccl-\S+",
+        scope=ANY,
+        strength=4,
+        stage="distributed_init",
+        stages=("distributed_init", "warmup", "serving"),
+        remedies=fix.shm_small,
+        when=lambda match, context: not context.saw("shm-denied"),
+        say="/dev/shm is too small for the segments of NCCL.",
+        source="NCCL transport/shm.cc",
+    ),
+    Rule(
+        "bus-error",
+        "shm_too_small",
+        r"\bBus error\b|SIGBUS|exit code: -7\b",
+        scope=ANY,
+        weight=WEAK,
+        strength=5,
+        ends=True,
+        stage="distributed_init",
+        stages=("distributed_init", "warmup", "serving", "weights_load"),
+        remedies=fix.shm_small,
+        confidence=0.7,
+        say="The process ended with a bus error, most often because /dev/shm is full.",
+        source="kernel, shell",
+    ),
 )
