@@ -61,7 +61,8 @@ options:
     default: {}
   host:
     description:
-      - Address to listen on, V(127.0.0.1) when neither this nor O(args) says otherwise. Another address needs a key or O(allow_unauthenticated).
+      - Address to listen on, V(127.0.0.1) when neither this nor O(args) says otherwise.
+      - Another address needs a key or O(allow_unauthenticated).
     type: str
   port:
     description:
@@ -152,8 +153,8 @@ options:
     default: 180
   output_check:
     description:
-      - After ready, three fixed prompts are answered greedily. Empty, repeating or newline-only text fails the call (V(fail)), warns (V(warn)), or
-        is not looked for (V(disabled)).
+      - After ready, three fixed prompts are answered greedily. Empty, repeating or newline-only text fails the call (V(fail)), warns
+        (V(warn)), or is not looked for (V(disabled)).
     type: str
     choices: [disabled, warn, fail]
     default: fail
@@ -337,7 +338,12 @@ def _started(module):
 def _stopped(module):
     values = module.params
     return stop(
-        check_name(values["name"]), values["state_dir"], values["log_dir"], values["stop_timeout"], module.check_mode, values["state"] == "absent"
+        check_name(values["name"]),
+        values["state_dir"],
+        values["log_dir"],
+        values["stop_timeout"],
+        module.check_mode,
+        values["state"] == "absent",
     )
 
 

@@ -139,7 +139,7 @@ _STICKY = {
 
 def stage_of_frames(frames, ready):
     """Stage of the deepest telling frame, or None. frames: [(file, function, source)]. ready: the ready line was printed before."""
-    found = None
+    found = ""
     for path, function, source in frames:
         stage = _stage(path.replace("\\", "/"), function, source)
         if stage is None:
@@ -149,7 +149,7 @@ def stage_of_frames(frames, ready):
         found = stage
     if found == "SERVE":
         return "serving" if ready else "warmup"
-    return found
+    return found or None
 
 
 def _stage(path, function, source):

@@ -190,8 +190,8 @@ def activation_oom(match, context):
 def kv_cache(match, context):
     figures = context.tracker.figures
     fraction = _fraction(match, context)
-    floor = _MINIMUM.search(match.message())
-    floor = float(floor.group(1)) if floor else None
+    printed = _MINIMUM.search(match.message())
+    floor = float(printed.group(1)) if printed else None
     if floor is None and figures.avail_before and figures.avail_after is not None:
         floor = 1.0 - figures.avail_after / figures.avail_before
     state_first = context.hybrid and context.speculative

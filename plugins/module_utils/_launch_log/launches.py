@@ -16,6 +16,7 @@ import os
 import re
 
 from .._process.runner import run
+from .lines import Line
 
 _UNIT_STARTS = re.compile(r"(?:Started|Starting) ")
 _LAUNCHER = re.compile(r".*launch_server\.py:\d+: UserWarning: 'python -m sglang\.launch_server'")
@@ -38,11 +39,15 @@ SMALL = 4 << 20
 _MOST = 5000
 
 
+#: What `begin` is before any launch began.
+_NOWHERE = Line(1, "")
+
+
 class Splitter:
     """Tells for each line in order whether a new launch begins with it (or with the line before: see `begin`)."""
 
     def __init__(self):
-        self.begin = None
+        self.begin = _NOWHERE
         self._has_args = False
         self._content = False
         self._ended = False

@@ -54,7 +54,7 @@ class LogFollower:
             stream = open(self.path, "rb")
         except (FileNotFoundError, NotADirectoryError):
             return []
-        lines = []
+        lines: list = []
         with stream:
             status = os.fstat(stream.fileno())
             if status.st_size < self.offset or (self._inode is not None and status.st_ino != self._inode):
@@ -108,20 +108,22 @@ class LogFollower:
         return parse(self._number, pending, self.offset - len(pending)) if pending else []
 
 
+def _opened(path, data):
+    """A binary stream over a file, or over bytes."""
+    if path is not None:
+        return open(path, "rb", buffering=0)
+    import io
+
+    return io.BytesIO(bytes(data))
+
+
 class Source:
     """A log that can be read more than once: bytes, or a file by its path. ``size`` in bytes."""
 
     def __init__(self, data):
-        self.path = None
-        if isinstance(data, (bytes, bytearray, memoryview)):
-            import io
-
-            self._stream = io.BytesIO(bytes(data))
-            self.size = len(data)
-        else:
-            self.path = os.fspath(data)
-            self._stream = open(self.path, "rb", buffering=0)
-            self.size = os.fstat(self._stream.fileno()).st_size
+        self.path = None if isinstance(data, (bytes, bytearray, memoryview)) else os.fspath(data)
+        self._stream = _opened(self.path, data)
+        self.size = self._stream.seek(0, os.SEEK_END)
 
     def __enter__(self):
         return self

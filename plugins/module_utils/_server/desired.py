@@ -54,8 +54,15 @@ class Desired:
         if options.gpus:
             self._plain["CUDA_VISIBLE_DEVICES"] = ",".join(options.gpus)
         unit_text = unit.render(
-            options.name, options.user, group, layout.home, layout.launch, layout.end, layout.environment,
-            [options.model, layout.base, layout.logs], options.stop_timeout,
+            options.name,
+            options.user,
+            group,
+            layout.home,
+            layout.launch,
+            layout.end,
+            layout.environment,
+            [options.model, layout.base, layout.logs],
+            options.stop_timeout,
         )
         self.files = [
             File(self.unit_path, unit_text, 0o644),
@@ -87,25 +94,35 @@ class Desired:
     def _cache_variables(self):
         """Every cache on persistent storage: the first start compiles for minutes, and inductor's default is /tmp."""
         places = {
-            "XDG_CACHE_HOME": "", "SGLANG_CACHE_DIR": "sglang", "SGLANG_DG_CACHE_DIR": "deep_gemm", "TRITON_CACHE_DIR": "triton",
-            "TORCHINDUCTOR_CACHE_DIR": "inductor", "FLASHINFER_WORKSPACE_BASE": "flashinfer", "TVM_FFI_CACHE_DIR": "tvm-ffi",
-            "CUDA_CACHE_PATH": "cuda", "HF_HOME": "huggingface",
+            "XDG_CACHE_HOME": "",
+            "SGLANG_CACHE_DIR": "sglang",
+            "SGLANG_DG_CACHE_DIR": "deep_gemm",
+            "TRITON_CACHE_DIR": "triton",
+            "TORCHINDUCTOR_CACHE_DIR": "inductor",
+            "FLASHINFER_WORKSPACE_BASE": "flashinfer",
+            "TVM_FFI_CACHE_DIR": "tvm-ffi",
+            "CUDA_CACHE_PATH": "cuda",
+            "HF_HOME": "huggingface",
         }
         return {"HOME": self.layout.home, **{name: os.path.join(self.cache, place).rstrip("/") for name, place in places.items()}}
 
     def _network_variables(self):
         # SGLang's own warm-up request would go through a proxy of the environment otherwise.
-        own = ["localhost", "127.0.0.1", "::1"] + ([self.options.host] if self.options.host not in ("0.0.0.0", "::", "127.0.0.1", "localhost", "::1") else [])
+        own = ["localhost", "127.0.0.1", "::1"] + (
+            [self.options.host] if self.options.host not in ("0.0.0.0", "::", "127.0.0.1", "localhost", "::1") else []
+        )
         return {"NO_PROXY": ",".join(own), "no_proxy": ",".join(own)}
 
     def _launch_script(self):
         log = shlex.quote(self.layout.logs + "/") + '"$INVOCATION_ID".log'
         words = " \\\n    ".join(shlex.quote(word) for word in self.command)
-        return f"#!/bin/sh\n{_MARK}# One log file for each launch, named by systemd's invocation id.\numask 077\nexec >>{log} 2>&1\nexec {words}\n"
+        why = "# One log file for each launch, named by systemd's invocation id.\n"
+        return f"#!/bin/sh\n{_MARK}{why}umask 077\nexec >>{log} 2>&1\nexec {words}\n"
 
     def _end_script(self):
         place = shlex.quote(self.layout.ends + "/") + '"$INVOCATION_ID"'
-        return f'#!/bin/sh\n{_MARK}# Why the main process ended, as systemd says it (ExecStopPost).\necho "$SERVICE_RESULT $EXIT_CODE $EXIT_STATUS" >{place}\n'
+        why = "# Why the main process ended, as systemd says it (ExecStopPost).\n"
+        return f'#!/bin/sh\n{_MARK}{why}echo "$SERVICE_RESULT $EXIT_CODE $EXIT_STATUS" >{place}\n'
 
 
 def _environment_file(values):

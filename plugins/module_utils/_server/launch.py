@@ -69,8 +69,12 @@ class Launch:
         process = ProcessWatch(self.pid)
         try:
             return LaunchWatch(
-                self.layout.log(self.launch_id), process, self.client, self.options,
-                lambda: owns_port(self.layout.unit, self.options.host, self.options.port), status.stage,
+                self.layout.log(self.launch_id),
+                process,
+                self.client,
+                self.options,
+                lambda: owns_port(self.layout.unit, self.options.host, self.options.port),
+                status.stage,
             ).run()
         finally:
             process.close()
@@ -95,7 +99,8 @@ class Launch:
         attempt["end"] = {**end, "exit_code": ends.exit_code(end, state), "reason": outcome.kind, "detail": outcome.detail}
         self._write(outcome, attempt)
         status.write("failed", cause=diagnosis.get("cause"), seconds=round(outcome.seconds, 2))
-        lead = f"Server {self.options.name} did not become ready: {outcome.detail} after {outcome.seconds:.1f} s in stage {outcome.tracker.stage}."
+        when = f"after {outcome.seconds:.1f} s in stage {outcome.tracker.stage}"
+        lead = f"Server {self.options.name} did not become ready: {outcome.detail} {when}."
         return LaunchFailed(f"{lead}\n{text}", attempt=attempt)
 
     def _degenerate(self, outcome, answers, bad, status):
@@ -108,7 +113,8 @@ class Launch:
         return LaunchFailed(
             f"Server {self.options.name} came up and does not answer with text: {bad['fault']}.\n"
             f"  prompt: {bad['prompt']!r}\n  answer: {shown!r}\n"
-            "  change: turn speculation off (no speculative-* flags), compare the weights with their source, or set output_check: warn to keep it anyway",
+            "  change: turn speculation off (no speculative-* flags), compare the weights with their source, or set output_check: warn to "
+            "keep it anyway",
             attempt=attempt,
         )
 

@@ -24,7 +24,9 @@ def only_one(layout):
         except BlockingIOError as error:
             stream.seek(0)
             holder = stream.read().strip() or "unknown"
-            raise KproError(f"another deployment of server {layout.name} is at work on this host (pid {holder}); wait until it is done") from error
+            raise KproError(
+                f"another deployment of server {layout.name} is at work on this host (pid {holder}); wait until it is done"
+            ) from error
         stream.truncate(0)
         stream.write(str(os.getpid()))
         stream.flush()

@@ -66,7 +66,9 @@ class Options:
             raise KproError("model is missing; give the directory of the model on this host, for example /models/Qwen3.6-27B")
         _check_path("model", str(self.model))
         if not self.python:
-            raise KproError("python is missing; give the interpreter of the environment that holds SGLang, for example /opt/sglang/venvs/…/bin/python")
+            raise KproError(
+                "python is missing; give the interpreter of the environment that holds SGLang, for example /opt/sglang/venvs/…/bin/python"
+            )
         if not (_is_loopback(self.host) or self.secret_args.get("api-key") or params["allow_unauthenticated"]):
             raise KproError(
                 f"host is {self.host}, which others can reach, and no api_key is given; give api_key or api_key_file, leave host at "
@@ -193,7 +195,9 @@ def _environment(values, option):
         text = str(value).lower() if isinstance(value, bool) else str(value)
         # systemd drops such a variable with a warning that nobody reads (env_value_is_valid in its env-util.c).
         if any((ord(char) < 32 and char != "\t") or ord(char) == 127 or "\ud800" <= char <= "\udfff" for char in text):
-            raise KproError(f"{option}.{name} holds a line break or another control character, which systemd's environment file cannot carry")
+            raise KproError(
+                f"{option}.{name} holds a line break or another control character, which systemd's environment file cannot carry"
+            )
         if option == "environment" and is_secret_name(name.lower().replace("_", "-")):
             raise KproError(f"environment.{name} looks like a secret; give it in secret_environment")
         if option == "secret_environment":

@@ -21,9 +21,7 @@ def stages(outcome):
     if not history:
         return []
     begins = [0.0, *(begin + outcome.silent_start for _name, begin in history[1:]), outcome.seconds]
-    return [
-        {"name": name, "seconds": round(max(0.0, end - begin), 2)} for (name, _begin), begin, end in zip(history, begins, begins[1:])
-    ]
+    return [{"name": name, "seconds": round(max(0.0, end - begin), 2)} for (name, _begin), begin, end in zip(history, begins, begins[1:])]
 
 
 def write_launch(layout, launch_id, desired, outcome, extra, secrets):

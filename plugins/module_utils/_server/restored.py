@@ -35,8 +35,12 @@ def wait(layout, state, record, options):
     process = ProcessWatch(state.pid)
     try:
         watch = LaunchWatch(
-            layout.log(state.invocation), process, Client(old.host, old.port, _key(layout)), old,
-            lambda: owns_port(layout.unit, old.host, old.port), Status(layout.status, state.invocation).stage,
+            layout.log(state.invocation),
+            process,
+            Client(old.host, old.port, _key(layout)),
+            old,
+            lambda: owns_port(layout.unit, old.host, old.port),
+            Status(layout.status, state.invocation).stage,
         )
         return watch.run().kind == READY
     finally:

@@ -25,7 +25,11 @@ def stop(name, state_dir, log_dir, stop_timeout, check, remove):
     systemd = Systemd(layout.unit)
     unit = systemd.show()
     running = unit.busy
-    ours = [path for path in (systemd.path, layout.config, layout.environment, layout.launch, layout.end, layout.record) if os.path.lexists(path)]
+    ours = [
+        path
+        for path in (systemd.path, layout.config, layout.environment, layout.launch, layout.end, layout.record)
+        if os.path.lexists(path)
+    ]
     changed = running or unit.enabled or (remove and bool(ours))
     diff = [{"before_header": path, "after_header": path, "before": "present\n", "after": ""} for path in ours] if remove else []
     server = {"name": name, "state": "absent" if remove else "stopped", "unit": layout.unit, "launch_id": unit.invocation, "pid": None}

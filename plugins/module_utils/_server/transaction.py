@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import os
 import secrets as random
-import shutil
 
 from .._errors import KproError
-from .._launch_log.redact import redact
 from .._model.inspection import inspect, summary
-from .._sglang.arguments import to_argv
 from .._sglang.capacity import from_server_info
 from .._sglang.http import Client
-from .._supervise.listeners import holders
 from .._supervise.systemd import Systemd, is_init
-from . import diagnose, environment, files, previous, records
+from . import checks, environment, files, previous, records
 from .account import find
 from .desired import Desired
 from .launch import Launch, LaunchFailed, first_launch_drop_in, now
@@ -78,8 +74,10 @@ class Transaction:
         """[{before_header, after_header, before, after}] of the files that differ, secrets masked."""
         return [
             {
-                "before_header": file.path, "after_header": file.path,
-                "before": self.desired.shown(files.read(file.path)), "after": self.desired.shown(file.content),
+                "before_header": file.path,
+                "after_header": file.path,
+                "before": self.desired.shown(files.read(file.path)),
+                "after": self.desired.shown(file.content),
             }
             for file in self.observed.differing
         ]
@@ -87,11 +85,24 @@ class Transaction:
     def _server(self, attempt, state, **more):
         attempt = attempt or {}
         result = {
-            "name": self.options.name, "state": state, "degraded": False, "unit": self.layout.unit, "url": self.client.url,
-            "release": self.desired.release, "python": self.options.python, "model": self.options.model,
-            "launch_id": attempt.get("launch_id"), "pid": attempt.get("pid"), "stage": attempt.get("stage"),
-            "stages": attempt.get("stages") or [], "seconds": attempt.get("seconds"), "capacity": attempt.get("capacity"),
-            "output_check": attempt.get("output_check"), "log": attempt.get("log"), "attempts": self.attempts, "previous": None,
+            "name": self.options.name,
+            "state": state,
+            "degraded": False,
+            "unit": self.layout.unit,
+            "url": self.client.url,
+            "release": self.desired.release,
+            "python": self.options.python,
+            "model": self.options.model,
+            "launch_id": attempt.get("launch_id"),
+            "pid": attempt.get("pid"),
+            "stage": attempt.get("stage"),
+            "stages": attempt.get("stages") or [],
+            "seconds": attempt.get("seconds"),
+            "capacity": attempt.get("capacity"),
+            "output_check": attempt.get("output_check"),
+            "log": attempt.get("log"),
+            "attempts": self.attempts,
+            "previous": None,
             "diagnosis": attempt.get("diagnosis"),
         }
         result.update(more)
@@ -163,8 +174,8 @@ class Transaction:
     def _replace(self):
         seen = self.observed
         if seen.running and not seen.as_wanted:
-            self._try_flags()
-        self._check_port()
+            checks.flags(self.layout, self.desired, self.account)
+        checks.port(self.layout, self.options)
         if seen.record.get("accepted_digest") is not None:
             previous.keep(self.layout, self.desired.files, seen.record)
         first_launch_drop_in(self.systemd, True)
@@ -225,8 +236,14 @@ class Transaction:
 
     def _accept(self, attempt):
         record = {
-            "digest": self.digest, "salt": self.salt, "accepted_digest": self.digest, "accepted_launch": attempt["launch_id"],
-            "accepted_at": now(), "release": self.desired.release, "model": self.options.model, "args": self.options.flags,
+            "digest": self.digest,
+            "salt": self.salt,
+            "accepted_digest": self.digest,
+            "accepted_launch": attempt["launch_id"],
+            "accepted_at": now(),
+            "release": self.desired.release,
+            "model": self.options.model,
+            "args": self.options.flags,
         }
         files.write_json(self.layout.record, record)
         first_launch_drop_in(self.systemd, False)
@@ -248,7 +265,9 @@ class Transaction:
         if not self.observed.running:
             self.systemd.reload()
             return self._failed(
-                f"{message}\nThe previous configuration of server {self.options.name}, which was not running, was put back.", attempt, outcome
+                f"{message}\nThe previous configuration of server {self.options.name}, which was not running, was put back.",
+                attempt,
+                outcome,
             )
         try:
             self.systemd.reload()
@@ -274,47 +293,19 @@ class Transaction:
 
         return wait(self.layout, state, restored, self.options)
 
-    # -- checks before anything is stopped ----------------------------------------------------------------------------
-    def _try_flags(self):
-        stage = os.path.join(self.layout.base, "next")
-        files.folder(stage, 0o755)
-        try:
-            config = os.path.join(stage, "config.yaml")
-            wanted = next(file for file in self.desired.files if file.path == self.layout.config)
-            files.write(config, wanted.content, 0o600, self.account.uid, self.account.gid)
-            words = ["--config", config, *to_argv(self.desired.argv)]
-            refused = environment.try_flags(self.options.python, self.options.user, words, {**self.options.environment, "HOME": self.layout.home})
-        finally:
-            shutil.rmtree(stage, ignore_errors=True)
-        if refused is None:
-            return
-        output, exit_code = refused
-        log = os.path.join(self.layout.logs, "refused.log")
-        files.write(log, redact(output.decode("utf-8", "replace"), self.options.secrets), 0o600)
-        diagnosis, text = diagnose.output_of_parser(output, exit_code, log, self.options.secrets)
-        raise KproError(
-            f"SGLang {self.desired.release} refuses the flags of server {self.options.name}; the server that runs was not touched.\n{text}",
-            server=self._server({"diagnosis": diagnosis, "log": log}, "started"), diagnosis=diagnosis,
-        )
-
-    def _check_port(self):
-        """SGLang notices a taken port only after the whole load, and then never exits."""
-        found, _unseen = holders(self.options.port, self.options.host)
-        foreign = [holder for holder in found if holder.unit != self.layout.unit]
-        if foreign:
-            raise KproError(
-                f"port {self.options.port} of server {self.options.name} is held by {foreign[0]} [port_in_use]; "
-                "stop that program or give another port. Nothing was changed.",
-                cause="port_in_use",
-            )
-
     # -- files --------------------------------------------------------------------------------------------------------
     def _make_folders(self):
         layout, uid, gid = self.layout, self.account.uid, self.account.gid
         for path, mode, owner in (
-            (layout.state_dir, 0o755, (0, 0)), (layout.base, 0o755, (0, 0)), (layout.launches, 0o700, (0, 0)), (layout.home, 0o700, (uid, gid)),
-            (layout.ends, 0o700, (uid, gid)), (layout.caches, 0o755, (0, 0)), (self.desired.cache, 0o700, (uid, gid)),
-            (os.path.dirname(layout.logs), 0o755, (0, 0)), (layout.logs, 0o700, (uid, gid)),
+            (layout.state_dir, 0o755, (0, 0)),
+            (layout.base, 0o755, (0, 0)),
+            (layout.launches, 0o700, (0, 0)),
+            (layout.home, 0o700, (uid, gid)),
+            (layout.ends, 0o700, (uid, gid)),
+            (layout.caches, 0o755, (0, 0)),
+            (self.desired.cache, 0o700, (uid, gid)),
+            (os.path.dirname(layout.logs), 0o755, (0, 0)),
+            (layout.logs, 0o700, (uid, gid)),
         ):
             files.folder(path, mode, *owner)
 

@@ -68,7 +68,7 @@ def _loop(line):
     for period in range(1, min(_PHRASE, len(line) // _LOOP_REPEATS) + 1):
         longest, end = _longest_run(line, period)
         repeats = longest // period
-        said = line[end - longest:end]
+        said = line[end - longest : end]
         enough = longest >= (_RUN if period == 1 else _LOOP_CHARACTERS) or len(said.split()) >= _LOOP_WORDS
         if enough and repeats >= _LOOP_REPEATS and 2 * longest >= len(line):
             return said[-period:].strip() or said[:period], repeats

@@ -17,8 +17,18 @@ UNIT_DIR = "/etc/systemd/system"
 RUNTIME_DIR = "/run/systemd/system"
 # ActiveState and friends are documented in org.freedesktop.systemd1(5); ExecMainCode is si_code of waitid(2): 1 exited, 2 killed, 3 dumped.
 _PROPERTIES = (
-    "LoadState", "ActiveState", "SubState", "UnitFileState", "MainPID", "InvocationID", "Result", "ExecMainCode", "ExecMainStatus",
-    "NRestarts", "FragmentPath", "ExecMainStartTimestampMonotonic",
+    "LoadState",
+    "ActiveState",
+    "SubState",
+    "UnitFileState",
+    "MainPID",
+    "InvocationID",
+    "Result",
+    "ExecMainCode",
+    "ExecMainStatus",
+    "NRestarts",
+    "FragmentPath",
+    "ExecMainStartTimestampMonotonic",
 )
 _EXITED, _KILLED, _DUMPED = "1", "2", "3"
 

@@ -20,6 +20,7 @@ from systemd_rules import command, environment_file, sections, setting, specifie
 
 from ansible_collections.kpro.sglang.plugins.module_utils._errors import KproError
 from ansible_collections.kpro.sglang.plugins.module_utils._server import (
+    checks,
     desired,
     ends,
     environment,
@@ -179,7 +180,7 @@ class Machine:
         monkeypatch.setattr(transaction, "summary", lambda _model: "the model lacks a shard")
         monkeypatch.setattr(environment, "release", lambda _python: self.release)
         monkeypatch.setattr(environment, "try_flags", self._try_flags)
-        for module in (transaction, observed):
+        for module in (checks, observed):
             monkeypatch.setattr(module, "holders", self._holders)
         monkeypatch.setattr(ends, "journal", lambda _launch_id: b"")
         if os.getuid() != 0:

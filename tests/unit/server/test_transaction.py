@@ -11,7 +11,7 @@ import socket
 import pytest
 
 from ansible_collections.kpro.sglang.plugins.module_utils._errors import KproError
-from ansible_collections.kpro.sglang.plugins.module_utils._server import environment, files, observed, transaction
+from ansible_collections.kpro.sglang.plugins.module_utils._server import checks, environment, files, observed, transaction
 from ansible_collections.kpro.sglang.plugins.module_utils._server.lock import only_one
 from ansible_collections.kpro.sglang.plugins.module_utils._server.options import Options
 from ansible_collections.kpro.sglang.plugins.modules.sglang_server import argument_spec
@@ -455,7 +455,8 @@ def test_a_new_salt_for_each_server_and_the_same_one_for_its_life(machine):
 def test_modules_of_the_played_host_are_those_that_the_transaction_uses():
     """The names that machine.py replaces exist; a renamed one would make it replace nothing."""
     for module, names in (
-        (transaction, ("Systemd", "is_init", "find", "inspect", "holders")),
+        (transaction, ("Systemd", "is_init", "find", "inspect")),
+        (checks, ("holders",)),
         (environment, ("release", "try_flags")),
         (observed, ("holders",)),
     ):
