@@ -114,8 +114,15 @@ class Transaction:
         try:
             return self._run()
         except KproError as error:
-            error.result.setdefault("server", self._server(None, "failed"))
+            if "server" not in error.result:
+                error.result["server"] = self._untouched()
             raise
+
+    def _untouched(self):
+        """The server after a refusal: whatever ran before runs on."""
+        if self.observed.running and self.systemd.show().invocation == self.observed.unit.invocation:
+            return self._server(self._attempt_of_running(), "started")
+        return self._server(None, "failed")
 
     def _run(self):
         if self._serves_as_wanted() and self._ready_now():
