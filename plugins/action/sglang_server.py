@@ -21,13 +21,12 @@ display = Display()
 _MODES = ("auto", "lines", "none")
 _STATE_DIR = "/var/lib/sglang"
 # One remote call that returns as soon as the file grew, or after ten seconds: polling costs the target next to nothing.
-_LONG_POLL = """
-i=0
-while [ $i -lt 40 ]; do
-    if [ "$(stat -c %s {path} 2>/dev/null || echo 0)" -gt {offset} ]; then tail -c +{first} {path}; exit 0; fi
-    i=$((i+1)); sleep 0.25
-done
-"""
+# One line: core appends to it.
+_LONG_POLL = (
+    "i=0; while [ $i -lt 40 ]; do"
+    ' if [ "$(stat -c %s {path} 2>/dev/null || echo 0)" -gt {offset} ]; then tail -c +{first} {path}; break; fi;'
+    " i=$((i+1)); sleep 0.25; done"
+)
 # A module that ends before the first look needs no live view.
 _PATIENCE = 3.0
 

@@ -118,7 +118,7 @@ def hosts(vmid, folder):
         "pct": ours,
         "lxc-attach": {**ours, "proxmox_pct_method": "lxc-attach"},
         "proxmox_pct_remote": {**node, "ansible_connection": PEER, "ansible_paramiko_host_key_checking": False},
-        "plain ssh": {**node, "ansible_connection": "ssh", "ansible_host": address, "ansible_port": PORT, "ansible_pipelining": True},
+        "ssh": {**node, "ansible_connection": "ssh", "ansible_host": address, "ansible_port": PORT, "ansible_pipelining": True},
     }
 
 
@@ -208,10 +208,10 @@ def measure(options, folder, collections):
             seconds = plays.seconds(host, options.tasks)
             best[host] = min(seconds, best.get(host, seconds))
             say(f"round {turn + 1}: {options.tasks} tasks by {host}: {seconds:.1f} s")
-    rows = [("", "seconds", "per task", "of plain ssh", "of proxmox_pct_remote")]
+    rows = [("", "seconds", "per task", "of ssh", "of proxmox_pct_remote")]
     for host, seconds in best.items():
         peer = f"{seconds / best['proxmox_pct_remote']:.2f}" if "proxmox_pct_remote" in best else "-"
-        rows.append((host, f"{seconds:.1f}", f"{seconds / options.tasks:.2f}", f"{seconds / best['plain ssh']:.2f}", peer))
+        rows.append((host, f"{seconds:.1f}", f"{seconds / options.tasks:.2f}", f"{seconds / best['ssh']:.2f}", peer))
     table([(f"{options.tasks} tasks", *rows[0][1:]), *rows[1:]])
 
     source = folder / "file"
@@ -227,7 +227,7 @@ def measure(options, folder, collections):
         for name, seconds, peak in (
             ("put by pct", *transfer(inventory["pct"], "put_file", source, target)),
             ("fetch by pct", *transfer(inventory["pct"], "fetch_file", target, folder / "back")),
-            ("scp", scp(inventory["plain ssh"], source, target), 0.0),
+            ("scp", scp(inventory["ssh"], source, target), 0.0),
         ):
             say(f"{options.mib} MiB, {name}: {seconds:.1f} s")
             found[name] = min((seconds, peak), found.get(name, (seconds, peak)))

@@ -17,7 +17,7 @@ import re
 TRACEBACK = "Traceback (most recent call last)"
 #: It ends its line; inside quoted text more follows.
 _TRACEBACK_ENDS = re.compile(r"Traceback \(most recent call last\):?\s*(?:\[repeated \d+x[^\]]*\])?\s*$")
-_FRAME = re.compile(r"\s*File \"(?P<file>[^\"]*)\", line (?P<line>\d+)(?:, in (?P<function>\S+))?")
+_FRAME = re.compile(r"\s*File \"(?P<file>[^\"]*)\", line (?P<line>\d+)(?:,? in (?P<function>\S+))?")
 #: ``module.SomeError: text``, ``KeyboardInterrupt``, ``ValueError("text")`` as the last line of a traceback.
 ERROR_LINE = re.compile(
     r"(?P<type>(?:[A-Za-z_][\w]*\.)*[A-Za-z_]*(?:Error|Exception|Interrupt|Exit|OutOfResources|BackendCompilerFailed|Unsupported|"
@@ -67,7 +67,12 @@ class Block:
         self.fatal = False
         self.begun = False
         self.closed = False
-        self.interrupted = False
+        self.upside_down = False
+
+    @property
+    def ordered_frames(self):
+        """Frames with the deepest last; faulthandler prints the deepest first."""
+        return self.frames[::-1] if self.upside_down else self.frames
 
     @property
     def last_error(self):
@@ -135,6 +140,7 @@ class BlockReader:
         if frame and not line.stamped:
             self._close()
             self.block = Block(line, stage, index)
+            self.block.upside_down = self._previous is not None and "most recent call first" in self._previous.body
             self._state = "frames"
             self._frame(self.block, frame)
             return "frame", self.block

@@ -129,7 +129,7 @@ def _unmatched(scan, candidates):
 
 def _unknown(block, scan):
     error = block.last_error
-    stage = stage_of_frames(block.frames, scan.ready_index is not None and scan.ready_index < block.index) or block.stage
+    stage = stage_of_frames(block.ordered_frames, scan.ready_index is not None and scan.ready_index < block.index) or block.stage
     finding = Finding("insufficient_evidence", stage, "", confidence=0.6)
     if error is not None:
         finding.summary = "The launch ended with an exception that no rule knows."

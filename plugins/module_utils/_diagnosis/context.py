@@ -58,7 +58,7 @@ class Match:
             return rule.stage
         block = self.block or self._scan.root_block(self)
         if block is not None and block.frames:
-            stage = stage_of_frames(block.frames, self.ready_before)
+            stage = stage_of_frames(block.ordered_frames, self.ready_before)
             if stage:
                 return stage
         marker = self.marker_stage

@@ -99,6 +99,7 @@ _ENTRIES = (
         r"resolve_last_batch_result)",
     ),
     ("SERVE", r"", r"(?:event_loop\w*|run_event_loop|dispatch_event_loop|run_busy_loop|handle_loop)"),
+    ("SERVE", r"entrypoints/openai/\w+\.py$", None),
     (
         "tokenizer",
         r"(?:configs/model_config|hf_transformers_utils|hf_transformers/\w+|tokenizer_manager|tokenizer_manager_multiitem_mixin|"
@@ -132,7 +133,7 @@ _ARGS_SOURCE = re.compile(r"prepare_server_args\(|parse_args\(")
 #: Inside these the work of an engine runs whatever library is entered below: deeper frames of other stages do not count.
 _STICKY = {
     "cuda_graph": ("attention_backend", "memory_pool", "imports", "SERVE", "weights_load"),
-    "SERVE": ("cuda_graph", "warmup", "attention_backend", "memory_pool", "weights_load", "imports"),
+    "SERVE": ("tokenizer", "cuda_graph", "warmup", "attention_backend", "memory_pool", "weights_load", "imports"),
     "warmup": ("attention_backend", "memory_pool", "SERVE", "imports"),
 }
 

@@ -26,11 +26,13 @@ _MINIMUM = re.compile(r"above (0?\.\d+)")
 _CURRENT = re.compile(r"mem[_-]fraction[_-]static=(0?\.\d+)")
 
 
-def _percent(value):
+def percent(value):
+    """A fraction as flags take it."""
     return "%.2f" % value
 
 
-def _fraction(match, context):
+def fraction_of(match, context):
+    """The static fraction of the launch: as the message prints it, else as the settings say; None when unknown."""
     found = _CURRENT.search(match.message())
     if found:
         return float(found.group(1))
@@ -39,11 +41,11 @@ def _fraction(match, context):
 
 
 def _lower_fraction(match, context, step, why):
-    fraction = _fraction(match, context)
-    value = _percent(max(0.3, round(fraction - step, 2))) if fraction else None
+    fraction = fraction_of(match, context)
+    value = percent(max(0.3, round(fraction - step, 2))) if fraction else None
     return remedy(
         "Lower %s" % context.flag("mem-fraction-static")
-        + (" from %s to %s" % (_percent(fraction), value) if value else " by %.2f" % step),
+        + (" from %s to %s" % (percent(fraction), value) if value else " by %.2f" % step),
         context.flag("mem-fraction-static"),
         "lower",
         value,
@@ -51,7 +53,8 @@ def _lower_fraction(match, context, step, why):
     )
 
 
-def _smaller_model(context):
+def smaller_model(context):
+    """Less weight on each GPU."""
     tp = context.tp_size
     return [
         remedy(
@@ -66,6 +69,7 @@ def _smaller_model(context):
 
 
 def weights_oom(match, context):
+    """Remedies for weights that do not fit."""
     figures = context.tracker.figures
     numbers = figures_of_oom(match.message())
     found = []
@@ -86,8 +90,8 @@ def weights_oom(match, context):
                     "Without the draft its weights are not loaded.",
                 )
             )
-        return found + _smaller_model(context)
-    found = _smaller_model(context)
+        return found + smaller_model(context)
+    found = smaller_model(context)
     if figures.avail_before is not None:
         found[0]["why"] = "Only %.2f GiB were free before the load%s." % (
             figures.avail_before,
@@ -114,6 +118,7 @@ def weights_oom(match, context):
 
 
 def gpu_busy(match, context):
+    """Remedies for a GPU that is taken."""
     numbers = figures_of_oom(match.message())
     pids = ", ".join(str(pid) for pid in numbers["other_pids"])
     why = (
@@ -145,6 +150,7 @@ def gpu_busy(match, context):
 
 
 def graph_oom(match, context):
+    """Remedies for too little memory beside the pools for graphs: the fraction goes down."""
     flag = context.flag("cuda-graph-max-bs")
     size = context.args.get("cuda_graph_max_bs_decode") or context.args.get("cuda_graph_max_bs")
     value = str(max(1, int(size) // 2)) if isinstance(size, int) and size > 1 else None
@@ -163,6 +169,7 @@ def graph_oom(match, context):
 
 
 def pool_oom(match, context):
+    """Remedies for pools larger than what is free: the fraction goes down."""
     return [
         _lower_fraction(match, context, 0.03, "The pools were sized larger than the memory that is really free."),
         remedy("Free memory that another process has taken since the launch began", None, None, None, "It was counted as free before."),
@@ -170,6 +177,7 @@ def pool_oom(match, context):
 
 
 def activation_oom(match, context):
+    """Remedies for a forward pass that does not fit: the fraction or the chunk goes down."""
     found = [_lower_fraction(match, context, 0.03, "A forward pass needs memory outside the pools.")]
     capacity = context.tracker.capacity or {}
     chunk = capacity.get("chunked_prefill_size") or context.args.get("chunked_prefill_size")
@@ -188,8 +196,9 @@ def activation_oom(match, context):
 
 
 def kv_cache(match, context):
+    """Remedies for a KV pool that computes to nothing: the fraction goes up, or the state down."""
     figures = context.tracker.figures
-    fraction = _fraction(match, context)
+    fraction = fraction_of(match, context)
     printed = _MINIMUM.search(match.message())
     floor = float(printed.group(1)) if printed else None
     if floor is None and figures.avail_before and figures.avail_after is not None:
@@ -197,24 +206,24 @@ def kv_cache(match, context):
     state_first = context.hybrid and context.speculative
     found = []
     if state_first and (fraction is None or floor is None or fraction > floor):
-        found += _less_state(context, fraction, floor)
+        found += less_state(context, fraction, floor)
     wanted = None
     if floor is not None:
         margin = POOL_MARGIN / figures.avail_before if figures.avail_before else 0.05
         wanted = round(floor + max(0.03, margin) + 0.005, 2)
-    if wanted is not None and wanted <= FRACTION_LIMIT and (fraction is None or fraction < wanted):
+    if floor is not None and wanted is not None and wanted <= FRACTION_LIMIT and (fraction is None or fraction < wanted):
         found.append(
             remedy(
                 "Raise %s%s to %s"
-                % (context.flag("mem-fraction-static"), " from %s" % _percent(fraction) if fraction else "", _percent(wanted)),
+                % (context.flag("mem-fraction-static"), " from %s" % percent(fraction) if fraction else "", percent(wanted)),
                 context.flag("mem-fraction-static"),
                 "raise",
-                _percent(wanted),
+                percent(wanted),
                 "The weights alone need %.3f of the memory that was free before the load; the KV pool comes on top." % floor,
             )
         )
     elif wanted is None and (fraction is None or fraction < 0.9):
-        value = _percent(min(0.92, (fraction or 0.85) + 0.04))
+        value = percent(min(0.92, (fraction or 0.85) + 0.04))
         found.append(
             remedy(
                 "Raise %s" % context.flag("mem-fraction-static"),
@@ -225,14 +234,15 @@ def kv_cache(match, context):
             )
         )
     if not state_first or not found:
-        smaller = _smaller_model(context)
+        smaller = smaller_model(context)
         if figures.weights is not None and figures.avail_before:
             smaller[0]["why"] = "%.2f of %.2f GiB go to the weights." % (figures.weights, figures.avail_before)
         found += smaller
     return found
 
 
-def _less_state(context, fraction, floor):
+def less_state(context, fraction, floor):
+    """Fewer or smaller states, for releases that count the states of all requests before the KV pool."""
     asked = context.args.get("max_running_requests")
     value = "16" if not isinstance(asked, int) or asked > 16 else str(max(1, asked // 2))
     why = "With speculation the states of all running requests (%s) are counted before the KV pool" % (
@@ -258,114 +268,8 @@ def _less_state(context, fraction, floor):
     return found
 
 
-_STATE = re.compile(r"total_rest_memory=(-?[\d.]+) GB, mamba_cache_per_req=([\d.]+) MB")
-_SLOTS = re.compile(r"max_mamba_cache_size=(-?\d+), mamba_ratio=(\d+)")
-
-
-def _slots_for_one(context):
-    """State slots of one running request (SGLang 0.5.13 and later): 5 with extra_buffer, 3 with no_buffer, 1 without prefix cache."""
-    if context.args.get("disable_radix_cache"):
-        return 1
-    strategy = context.args.get("mamba_radix_cache_strategy") or context.args.get("mamba_scheduler_strategy")
-    return 3 if strategy == "no_buffer" else 5
-
-
-def _fraction_for_states(match, context, fraction):
-    """Static fraction that leaves room for the states of one request, by the sizes the message prints, or None."""
-    printed, before = _STATE.search(match.message()), context.tracker.figures.avail_before
-    if not printed or not before or fraction is None:
-        return None
-    rest, slot = float(printed.group(1)), float(printed.group(2)) / 1024.0
-    slots = _slots_for_one(context)
-    drafted = context.args.get("speculative_num_draft_tokens") if context.speculative else 0
-    need = slot * (slots + (drafted if isinstance(drafted, int) else 0))
-    ratio = context.args.get("mamba_full_memory_ratio")
-    ratio = float(ratio) if isinstance(ratio, (int, float)) and ratio > 0 else 0.9
-    return fraction + (need * (1 + ratio) / ratio - rest) / before
-
-
-def mamba_cache(match, context):
-    figures = context.tracker.figures
-    fraction = _fraction(match, context)
-    old = match.rule.until is not None and context.speculative and not context.new_names
-    floor = 1.0 - figures.avail_after / figures.avail_before if figures.avail_before and figures.avail_after is not None else None
-    wanted = _fraction_for_states(match, context, fraction)
-    if wanted is None and fraction is not None:
-        wanted = max(fraction, floor or 0.0) + 0.04
-    found = _less_state(context, fraction, floor) if old else []
-    flag = context.flag("mem-fraction-static")
-    why = "After the weights too little is left for the states of even one request."
-    if wanted is None:
-        found.append(remedy("Raise " + flag, flag, "raise", None, why))
-    elif wanted + 0.01 <= FRACTION_LIMIT:
-        value = "%.2f" % (wanted + 0.01)
-        found.append(
-            remedy("Raise %s%s to %s" % (flag, " from %s" % _percent(fraction) if fraction else "", value), flag, "raise", value, why)
-        )
-    elif wanted <= 0.97:
-        found.append(
-            remedy(
-                "Raise %s to %.2f, which leaves little for graphs and prefill" % (flag, wanted + 0.005),
-                flag,
-                "raise",
-                "%.2f" % (wanted + 0.005),
-                why,
-            )
-        )
-    if not old and context.args.get("mamba_ssm_dtype") not in ("bfloat16", "float16"):
-        found.append(
-            remedy(
-                "Halve the state size", context.flag("mamba-ssm-dtype"), "set", "bfloat16", "States are float32 unless said otherwise."
-            )
-        )
-    if context.speculative:
-        tokens = context.args.get("speculative_num_draft_tokens")
-        found.append(
-            remedy(
-                "Draft fewer tokens, or none",
-                context.flag("speculative-num-draft-tokens"),
-                "lower",
-                str(tokens - 1) if isinstance(tokens, int) and tokens > 2 else None,
-                "Each drafted token keeps a state of its own.",
-            )
-        )
-    return found + _smaller_model(context)
-
-
-def mamba_slots(match, context):
-    slots = context.tracker.figures.mamba_slots
-    running = (context.tracker.capacity or {}).get("max_running_requests")
-    return [
-        remedy(
-            "Run fewer requests at once",
-            context.flag("max-running-requests"),
-            "lower",
-            str(max(1, running - 1)) if running else None,
-            "%s slots were shared by up to %s requests." % (slots, running) if slots and running else None,
-        ),
-        remedy(
-            "Give the state cache more slots",
-            context.flag("max-mamba-cache-size"),
-            "raise",
-            str(slots * 2) if slots else None,
-            "Or raise its share with --mamba-full-memory-ratio.",
-        ),
-    ] + (
-        [
-            remedy(
-                "Switch the hierarchical cache off",
-                context.flag("enable-hierarchical-cache"),
-                "remove",
-                None,
-                "It keeps states locked.",
-            )
-        ]
-        if context.args.get("enable_hierarchical_cache")
-        else []
-    )
-
-
 def balance(match, context):
+    """Remedies for the check of equal free memory."""
     return [
         remedy("Make sure that no other process holds memory of these GPUs (nvidia-smi)", None, None, None, None),
         remedy(
@@ -379,6 +283,7 @@ def balance(match, context):
 
 
 def hicache(match, context):
+    """Remedies for the host pool of the hierarchical cache."""
     size, ratio = context.args.get("hicache_size"), context.args.get("hicache_ratio")
     found = []
     if isinstance(size, (int, float)) and size > 0:
@@ -416,6 +321,7 @@ def hicache(match, context):
 
 
 def host_oom(match, context):
+    """Remedies for a kill for lack of host memory."""
     found = [
         remedy(
             "Raise the memory limit of the container (or add swap for the load)",

@@ -39,7 +39,7 @@ TERMINAL = re.compile(
 _KILL_TREE = re.compile(r"kill_process_tree called: .*include_parent=True")
 #: Text of clients and settings, usage texts and noise: nothing in such a line proves anything.
 _QUOTE = re.compile(
-    r"(?:Receive: |Finish: |Received request |Request \S+ |.*obj=\w*ReqInput\(|Dump(?:ed|ing) request|.*GenerateReqInput\(|"
+    r"(?:Receive: |Finish: |Received request |Request [0-9a-f-]{8,}|.*obj=\w*ReqInput\(|Dump(?:ed|ing) request|.*GenerateReqInput\(|"
     r".*input_ids=\[|Prompt: |.*\bprompt: ['\"])"
 )
 _NOISE = (
@@ -262,7 +262,7 @@ class Scan:
         """The exception that a line outside of exceptions belongs to: the first that begins at or after it, or the first of all."""
         for block in self.blocks:
             if (
-                block.errors
+                (block.errors or block.upside_down)
                 and block.index >= match.index - 40
                 and (self.ready_index is None or block.index > self.ready_index or match.index < self.ready_index)
             ):

@@ -19,6 +19,7 @@ _MAMBA = re.compile(
     r"Mamba Cache is allocated\. max_mamba_cache_size: (\d+), conv_state size: ([\d.]+)GB, ssm_state size: ([\d.]+)GB"
     r"(?: intermediate_ssm_state_cache size: ([\d.]+)GB)?(?: intermediate_conv_window_cache size: ([\d.]+)GB)?"
 )
+_SHORT = re.compile(r"KV pool holds (\d+) tokens, fewer than --context-length (\d+)")
 _CAPTURE = re.compile(r"Capture .*graph begin\..*?avail mem=([\d.]+) GB")
 
 
@@ -33,6 +34,7 @@ class Figures:
         self.pool_avail = None
         self.kv_tokens = None
         self.kv_gib = None
+        self.context_length = None
         self.mamba_slots = None
         self.mamba_gib = None
         self.capture_avail = None
@@ -54,6 +56,10 @@ class Figures:
             if match:
                 self.kv_tokens = int(match.group(1))
                 self.kv_gib = sum(float(size) for size in match.groups()[1:] if size) or None
+        elif body.startswith("KV pool holds"):
+            match = _SHORT.match(body)
+            if match:
+                self.kv_tokens, self.context_length = int(match.group(1)), int(match.group(2))
         elif body.startswith("Mamba Cache is"):
             match = _MAMBA.match(body)
             if match:

@@ -106,7 +106,7 @@ def mark(line):
     """Stage that this line shows, or None. ``line``: Line."""
     body = line.body
     match = _MARK.match(body)
-    if match:
+    if match and match.lastgroup:
         return match.lastgroup.rsplit("_", 1)[0]
     return None
 
@@ -118,5 +118,5 @@ def is_client_work(line):
         return _WORK.match(body) is not None
     if "HTTP/" in body and '"POST ' in body:
         match = REQUEST.match(body)
-        return bool(match) and match.group("code")[0] == "2" and _GENERATE.match(match.group("path")) is not None
+        return match is not None and match.group("code")[0] == "2" and _GENERATE.match(match.group("path")) is not None
     return False

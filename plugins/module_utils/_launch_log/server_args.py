@@ -68,6 +68,23 @@ def _value_end(text, position):
 
 
 def _literal(text):
+    return _plain(_evaluated(text))
+
+
+def _plain(value):
+    """Values that any result can carry: valid UTF-8, text as keys of dicts, lists for sets and tuples, no infinities."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_plain(str(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and abs(value) < float("inf")):
+        return value
+    return str(value)
+
+
+def _evaluated(text):
     simple = {"None": None, "True": True, "False": False}
     if text in simple:
         return simple[text]

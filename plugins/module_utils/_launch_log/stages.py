@@ -24,6 +24,8 @@ _CAPACITY = re.compile(
 _BIND = re.compile(r"(?:ERROR: +|OSError: )?\[Errno 98\] error while attempting to bind on address|ERROR: +\[Errno 98\]")
 #: Only programs that say their own version count, not packages that a warning names.
 _VERSION = re.compile(r"(?:LLM engine \(v|vLLM API server version |sglang[ =]+(?:version )?v?)(\d+\.\d+\.\d+[\w.+]*)")
+#: How the processes of vLLM sign their lines.
+_VLLM_PROCESS = re.compile(r"\((?:APIServer|EngineCore|Worker)\w* pid=")
 _BAR = re.compile(r"(?P<what>[A-Za-z][^:|%]*?)(?: \([^)]*\))?: +(?P<percent>\d+)%.*?(?P<done>\d+)/(?P<all>\d+) \[")
 
 
@@ -83,6 +85,8 @@ class StageTracker:
             self.bind_error = line
             self._enter("ready", line)
             return
+        elif self.engine is None and ("vllm" in body.lower() or _VLLM_PROCESS.match(line.text)):
+            self.engine = "vllm"
         stage = mark(line)
         if stage:
             self._marked(stage, line)
@@ -92,8 +96,6 @@ class StageTracker:
                 self.marked = True
                 if self.stage != "shutdown":
                     self._enter("serving", line)
-        elif self.engine is None and "vllm" in body.lower():
-            self.engine = "vllm"
         if self.version is None and "ersion" in body and not body.startswith("server_args="):
             found = _VERSION.search(body)
             if found:

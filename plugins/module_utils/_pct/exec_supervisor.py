@@ -52,11 +52,12 @@ open STDIN, "<", "/dev/null";
 my %relay = (fileno $or, [$or, \*STDOUT], fileno $er, [$er, \*STDERR]);
 my ($began, $beat, $cold, $started, $head, $status) = (time, time, 0, 0, "", undef);
 while (1) {
-  $status = $? if !defined $status && waitpid($pid, 1) == $pid;
+  # Both streams are closed: it is about to end, and nothing else is left to wait for.
+  $status = $? if !defined $status && waitpid($pid, $started && !%relay ? 0 : 1) == $pid;
   last if defined $status && !%relay;
   my $wanted = "";
   vec($wanted, $_, 1) = 1 for keys %relay;
-  my $ready = select(my $r = $wanted, undef, undef, defined $status ? 0.3 : %relay ? 0.5 : 0.05);
+  my $ready = select(my $r = $wanted, undef, undef, defined $status ? 0.3 : %relay ? 0.5 : 0.01);
   last if $ready == 0 && defined $status;
   for my $n ($ready > 0 ? grep { vec $r, $_, 1 } keys %relay : ()) {
     my ($in, $out) = @{$relay{$n}};

@@ -57,7 +57,8 @@ class LaunchWatch:
         self.began = clock()
         self.moved = self.began
         self.info = None
-        self._told = None
+        self._told: "tuple[str, str] | None" = None
+        self._old_bar = ""
         self._bytes = 0
         self._first = None
         self._missing = "nothing yet"
@@ -93,10 +94,13 @@ class LaunchWatch:
         if self.follower.offset != self._bytes:
             self._bytes = self.follower.offset
             self.moved = now
-        state = (self.tracker.stage, self.tracker.progress)
+        stage, progress = self.tracker.stage, self.tracker.progress
+        if self._told is None or stage != self._told[0]:
+            self._old_bar = progress  # the bar of the stage before says nothing about this one
+        state = (stage, "" if progress == self._old_bar else progress)
         if state != self._told:
             self._told = state
-            self.report(self.tracker.stage, now - self.began, self.tracker.progress)
+            self.report(stage, now - self.began, state[1])
 
     def _ready(self):
         snapshot = readiness.Snapshot(True, self.tracker.ready, self.tracker.bind_error)

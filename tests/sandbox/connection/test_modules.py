@@ -35,7 +35,7 @@ def test_ansible_s_own_modules(ansible, tmp_path, method):
     assert run.of("facts")["ansible_facts"]["ansible_distribution"] == "Debian"
     assert run.of("command")["stdout"] == "é $(id)"
     assert (run.of("shell")["rc"], run.of("shell")["stdout"]) == (255, "")
-    assert (run.of("raw")["rc"], run.of("raw")["stdout"]) == (254, "a\0b")
+    assert (run.of("raw")["rc"], run.of("raw")["stdout"]) == (254, "a\0b"), run.of("raw")
     assert run.of("copy")["changed"]
     assert not run.of("again")["changed"]
     assert run.of("slurp")["content"] == "w6kgZ3Vlc3QK"

@@ -57,7 +57,8 @@ def test_stopped_while_a_command_runs(ansible, guests):
     try:
         run = ansible.play(ansible.guest("guest", 104), [{"name": "x", "ansible.builtin.raw": "sleep 120"}])
     finally:
-        guests.sh('lxc-wait -n "$1" -s STOPPED -t 30; pct unlock "$1"; pct start "$1"; sed -i "1i lock: backup" "$2"', number, guests.configuration(number))
+        again = 'lxc-wait -n "$1" -s STOPPED -t 30; pct unlock "$1"; pct start "$1"; sed -i "1i lock: backup" "$2"'
+        guests.sh(again, number, guests.configuration(number))
     assert run.status("x") == "unreachable"
     assert "while the command ran" in run.of("x")["msg"]
 

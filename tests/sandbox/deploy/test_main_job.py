@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from playing import server
 
@@ -75,6 +76,7 @@ def test_new_arguments_replace_the_server(deployed, guest, play):
     changed = play.run("deploy.yml", "--skip-tags", "guest", variables={"sglang_servers": [server()]})
     assert changed.rc == 0, changed.out[-4000:]
     assert "4096 tokens, 2 running requests" in " ".join(changed.out.split())
+    assert re.search(r"^  \[sglang129\] +[0-9.]+ s  weights_load", changed.out, re.MULTILINE), "the stages are shown while it starts"
     assert guest.identity()[1] != before[1]
     back = play.run("deploy.yml", "--skip-tags", "guest")
     assert back.rc == 0, back.out[-4000:]

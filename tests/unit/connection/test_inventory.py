@@ -68,7 +68,8 @@ def test_guests_from_the_api(show, tmp_path):
     constructed["groups"] = {"sglang": "proxmox_vmid is defined" if dynamic["groups"]["sglang"] is True else dynamic["groups"]["sglang"]}
     for key, expression in constructed["compose"].items():
         constructed["compose"][key] = f"({expression}) if {key} is defined else ''"
-    constructed["keyed_groups"] = [{**group, "key": f"({group['key']}) if proxmox_vmid is defined else []"} for group in constructed["keyed_groups"]]
+    for group in constructed["keyed_groups"]:
+        group["key"] = f"({group['key']}) if proxmox_vmid is defined else []"
     (tmp_path / "inventory" / "1-nodes.yml").write_text(yaml.safe_dump(nodes))
     (tmp_path / "inventory" / "2-api.yml").write_text(yaml.safe_dump(API))
     (tmp_path / "inventory" / "3-constructed.yml").write_text(yaml.safe_dump(constructed))

@@ -119,3 +119,8 @@ def test_both_forms_of_the_settings():
     assert new == {"model_path": "/m's", "port": 1, "x": None, "nested": {"a": [1, 2]}}
     assert parse_server_args("server_args=ServerArgs(a=1, b='cut of") == {"a": 1}
     assert parse_server_args("no settings") is None and not is_server_args("server_args=None")
+
+
+def test_values_that_no_result_could_carry():
+    parsed = parse_server_args("server_args=ServerArgs(a='\\udcff', b={1, 2}, c={(1, 2): b'x'}, d=1e999, e=(1, 'x'))")
+    assert parsed == {"a": "?", "b": [1, 2], "c": {"(1, 2)": "b'x'"}, "d": "inf", "e": [1, "x"]}

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from ..record import ANY, ERROR, WEAK, Rule
+from ..record import ANY, WEAK, Rule
 
 RULES = (
     Rule(
@@ -54,7 +54,8 @@ RULES = (
         "p2p",
         "p2p_unsupported",
         r"peer access is not supported between these two devices|cudaErrorPeerAccessUnsupported|peer access is not supported",
-        scope=ERROR,
+        unless=r"Setup Custom allreduce failed|[Dd]isabl",
+        scope=ANY,
         strength=7,
         stage="distributed_init",
         say="A step demands direct access between GPUs that do not have it.",

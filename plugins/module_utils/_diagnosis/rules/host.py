@@ -99,7 +99,7 @@ RULES = (
         "model_path_permission",
         _DENIED,
         when=_model_denied,
-        strength=6,
+        strength=7,
         stage="tokenizer",
         remedies=fix.model_permission,
         say="The server's user may not read the model files.",

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from .. import remedies_memory as fix
+from .. import remedies_state
 from ..oom import kind_of_oom
 from ..record import ANY, LOG, RECORD, WEAK, Rule
 
@@ -141,7 +142,7 @@ RULES = (
         r"[Nn]ot enough (?:GPU )?memory for (?:the )?(?:mamba|hybrid|linear[- ]attention|state) (?:state )?cache|"
         r"max_mamba_cache_size (?:is|must|should) .*(?:too small|positive|greater)",
         stage="memory_pool",
-        remedies=fix.mamba_cache,
+        remedies=remedies_state.mamba_cache,
         strength=6,
         support=r"Load weight end\.",
         say="GPU memory after the weights holds no state slot (or too few) of this hybrid model.",
@@ -154,7 +155,7 @@ RULES = (
         r"AssertionError: capture_bs=\[0?\]|max_running_requests? is zero|AssertionError: capture_bs is empty",
         when=lambda match, context: context.hybrid,
         stage="cuda_graph",
-        remedies=fix.mamba_cache,
+        remedies=remedies_state.mamba_cache,
         support=r"Mamba Cache is allocated",
         say="The state cache of this hybrid model allows no running request: its slots do not suffice for one.",
         source="cuda_graph_runner.py get_batch_sizes_to_capture, tp_worker.py",
@@ -179,7 +180,7 @@ RULES = (
         r"index|buffer|state)|"
         r"mamba (?:cache|slot|state|pool|buffer)s? (?:alloc\w*|is|are) (?:failed|exhausted|full)|[Ff]ailed to allocate (?:a )?mamba",
         stage="serving",
-        remedies=fix.mamba_slots,
+        remedies=remedies_state.mamba_slots,
         support=r"mamba usage: (?:0\.[89]|1\.)|Mamba Cache is allocated",
         say="A request was admitted but no state slot was free for it; the assertion ended the scheduler.",
         source="mem_cache/memory_pool.py HybridReqToTokenPool.alloc",
@@ -253,7 +254,7 @@ RULES = (
         confidence=0.7,
         when=lambda match, context: context.facts.get("oom_killed") is not False,
         say="A server process was ended by SIGKILL without an error of its own: most often the kernel for lack of host or container "
-            "memory.",
+        "memory.",
         source="entrypoints/engine.py _scheduler_died_error, utils/watchdog.py",
     ),
 )

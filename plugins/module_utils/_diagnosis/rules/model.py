@@ -36,7 +36,7 @@ _IN_LOAD, _IN_TOKENIZER = _frames(_LOAD_FRAMES), _frames(_TOKENIZER_FRAMES)
 
 def _is_stage(*stages):
     """The frames themselves say so; the stage of a match may be no more than the rule's own guess."""
-    return lambda match, context: match.block is not None and stage_of_frames(match.block.frames, match.ready_before) in stages
+    return lambda match, context: match.block is not None and stage_of_frames(match.block.ordered_frames, match.ready_before) in stages
 
 
 def _tp_assert(match, context):
@@ -526,6 +526,7 @@ RULES = (
         r"GGUF magic|"
         r"[Ff]ile is not a (?:valid )?(?:zip|safetensors|checkpoint)|Some weights are not initialized from checkpoints|"
         r"checkpoint .*(?:corrupt|truncated)|could not find (?:the )?checkpoint files|safetensors_rust\S*Error",
+        unless=r"Permission denied|os error (?:13|24|28)\b",
         scope=ERROR,
         strength=8,
         stage="weights_load",

@@ -109,7 +109,7 @@ RULES = (
     Rule(
         "session-end",
         "killed_by_session_end",
-        r"SIGHUP\b|^Hangup\b|Session \S+ logged out|[Ss]topping session-\S+\.scope|Stopping user@\d+\.service|"
+        r"SIGHUP\b|(?:^|: line \d+: +\d+ )Hangup\b|Session \S+ logged out|[Ss]topping session-\S+\.scope|Stopping user@\d+\.service|"
         r"Stopped target .*[Ll]ogin|session closed for user|User logged out|systemd-logind.*Removed session",
         scope=LOG,
         weight=WEAK,

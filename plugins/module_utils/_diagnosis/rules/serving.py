@@ -16,9 +16,9 @@ def _limit_is_pool(match, context):
     """The limit named in the refusal is that of the pool, not that of the context."""
     capacity = context.tracker.capacity or {}
     tokens, length = capacity.get("max_total_num_tokens"), capacity.get("context_len")
-    limit = match.groups.get("limit") or match.groups.get("limit2")
+    limit = match.groups.get("limit") or match.groups.get("limit2") or match.groups.get("limit3")
     if tokens is None:
-        tokens, length = context.tracker.figures.kv_tokens, context.args.get("context_length")
+        tokens, length = context.tracker.figures.kv_tokens, context.tracker.figures.context_length or context.args.get("context_length")
     if tokens is None or (length is not None and tokens >= length):
         return False
     return limit is None or abs(int(limit) - tokens) <= max(64, tokens // 50)
@@ -59,7 +59,7 @@ RULES = (
         "pool-refusal",
         "kv_pool_smaller_than_context",
         r"Input length \(\d+ tokens?\) exceeds the maximum allowed length \((?P<limit>\d+) tokens?\)|"
-        r"Request length is longer than the KV cache pool size|"
+        r"Request length is longer than the KV cache pool size(?:.*max_req_input_len=(?P<limit3>\d+))?|"
         r"[Rr]equested token count exceeds .*(?:maximum|pool).*?(?P<limit2>\d+)|The input \(\d+ tokens\) is longer than the (?:KV|"
         r"pool)|prompt .*longer than .*KV cache pool|"
         r"Input prompt \(\d+ tokens\) .*(?:exceeds|too long).*(?:capacity|block_manager|KV cache)",
