@@ -8,7 +8,17 @@
 
 from __future__ import annotations
 
-from .rules import distributed, host, memory, model, process, serving, software
+from .rules import arguments, distributed, gpu, host, memory, model, process, serving, software
 
-RULES = memory.RULES + software.RULES + host.RULES + model.RULES + distributed.RULES + serving.RULES + process.RULES
+RULES = (
+    memory.RULES
+    + software.RULES
+    + host.RULES
+    + gpu.RULES
+    + arguments.RULES
+    + model.RULES
+    + distributed.RULES
+    + serving.RULES
+    + process.RULES
+)
 BY_NAME = {rule.name: rule for rule in RULES}
