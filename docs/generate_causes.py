@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Write docs/causes.md from the contract (tests/corpus/causes.yml) and the rules, or check that it is up to date.
 
 usage: docs/generate_causes.py [--check]

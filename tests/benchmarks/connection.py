@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """How fast the connection plugin is, beside what one would use otherwise. Needs the sandbox (make sandbox-up) and root.
 
 usage: connection.py [--vmid N] [--tasks N] [--mib N] [--rounds N] [--peer FOLDER]
@@ -216,14 +215,14 @@ def measure(options, folder, collections):
 
     source = folder / "file"
     with source.open("wb") as stream:
-        for _ in range(options.mib):
+        for _unused in range(options.mib):
             stream.write(os.urandom(1 << 20))
     small = folder / "small"
     small.write_bytes(b"x" * 1024)
     target = f"{SSHD}-file"
     memory = transfer(inventory["pct"], "put_file", small, target)[1]
     found = {}
-    for _ in range(options.rounds):
+    for _unused in range(options.rounds):
         for name, seconds, peak in (
             ("put by pct", *transfer(inventory["pct"], "put_file", source, target)),
             ("fetch by pct", *transfer(inventory["pct"], "fetch_file", target, folder / "back")),

@@ -181,8 +181,7 @@ class Source:
                 stop = data.find(b"\n", position)
                 if stop < 0:
                     break
-                for line in parse(number, data[position:stop], begin + position):
-                    yield line
+                yield from parse(number, data[position:stop], begin + position)
                 number += 1
                 position = stop + 1
             if passed is not None:
@@ -192,8 +191,7 @@ class Source:
             if len(pending) > LINE_LIMIT:
                 pending, begin = pending[-LINE_LIMIT // 2 :], begin + len(pending) - LINE_LIMIT // 2
         if pending:
-            for line in parse(number, pending, begin):
-                yield line
+            yield from parse(number, pending, begin)
 
 
 def _telling(data, start, stop):

@@ -57,7 +57,7 @@ class LaunchWatch:
         self.began = clock()
         self.moved = self.began
         self.info = None
-        self._told: "tuple[str, str] | None" = None
+        self._told: tuple[str, str] | None = None
         self._old_bar = ""
         self._bytes = 0
         self._first = None

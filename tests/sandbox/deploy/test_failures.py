@@ -56,7 +56,10 @@ def test_missing_model_by_sglangs_own_words(deployed, play):
     remove(play, "fresh")
 
 
-LISTENER = "import socket, time; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(('127.0.0.1', %d)); s.listen(); print('up', flush=True); time.sleep(600)"
+LISTENER = (
+    "import socket, time; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); "
+    "s.bind(('127.0.0.1', %d)); s.listen(); time.sleep(600)"
+)
 
 
 @pytest.fixture

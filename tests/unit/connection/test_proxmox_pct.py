@@ -175,7 +175,7 @@ NAME = st.text(st.characters(blacklist_characters="\0/", blacklist_categories=["
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=NAME, data=st.binary(max_size=2000))
 def test_any_name_and_content_there_and_back(connect, tmp_path_factory, name, data):
-    here, there, back = (tmp_path_factory.mktemp("x") for _ in range(3))
+    here, there, back = (tmp_path_factory.mktemp("x") for _unused in range(3))
     connection = connect()
     (here / name).write_bytes(data)
     connection.put_file(str(here / name), str(there / name))

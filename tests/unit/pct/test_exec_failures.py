@@ -8,9 +8,9 @@ from ansible_collections.kpro.sglang.plugins.module_utils._pct.failures import c
 
 LOCALE_BLOCK = """perl: warning: Setting locale failed.
 perl: warning: Please check that your locale settings:
-	LANGUAGE = (unset),
-	LC_ALL = "de_DE.UTF-8",
-	LANG = (unset)
+\tLANGUAGE = (unset),
+\tLC_ALL = "de_DE.UTF-8",
+\tLANG = (unset)
     are supported and installed on your system.
 perl: warning: Falling back to the standard locale ("C").
 """

@@ -59,4 +59,4 @@ def test_another_token_means_nothing():
 
 
 def test_tokens_differ():
-    assert len({new_token() for _ in range(100)}) == 100
+    assert len({new_token() for _unused in range(100)}) == 100

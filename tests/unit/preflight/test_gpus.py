@@ -26,7 +26,8 @@ NONE = {
 }
 
 
-def problems_of(entries, memory=MEMORY, require=False):
+def problems_of(entries, memory=..., require=False):
+    memory = MEMORY if memory is ... else memory
     report = Report()
     servers = read_servers([{"model": "/m", "port": 31000 + number, **entry} for number, entry in enumerate(entries)], report)
     assert not report.problems

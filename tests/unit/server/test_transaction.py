@@ -322,7 +322,8 @@ def test_a_failed_replacement_brings_the_previous_server_back_and_says_both(mach
     assert "the process died" in error.message and "The previous configuration of server main is serving again." in error.message
     server = error.result["server"]
     assert server["state"] == "failed" and server["previous"]["restored"] and server["previous"]["ready"]
-    assert server["previous"]["launch_id"] == machine.systemd.invocation not in (first["launch_id"], server["launch_id"])
+    assert server["previous"]["launch_id"] == machine.systemd.invocation
+    assert machine.systemd.invocation not in (first["launch_id"], server["launch_id"])
     assert contents(machine) == before
     assert record(machine) == {**accepted, "accepted_launch": machine.systemd.invocation}
     assert not os.path.exists(machine.systemd.first_launch_drop_in)

@@ -275,9 +275,9 @@ def test_the_callers_limit_of_a_stage_counts_for_that_stage_only(scene):
 
 
 def test_a_progress_bar_without_line_ends_is_a_sign_of_life(scene):
-    bar = "Loading safetensors checkpoint shards: {0}% Completed | {1}/200 [00:01<00:01,  1.0it/s]\r"
+    progress = "Loading safetensors checkpoint shards: {0}% Completed | {1}/200 [00:01<00:01,  1.0it/s]\r"
     scene.step = SILENCE["weights_load"] / 2
-    outcome = scene.run(ARGS + LOAD, *[bar.format(n // 2, n) for n in range(50)], scene.kill)
+    outcome = scene.run(ARGS + LOAD, *[progress.format(n // 2, n) for n in range(50)], scene.kill)
     assert outcome.kind == DIED
     assert outcome.seconds > 20 * SILENCE["weights_load"]
 
