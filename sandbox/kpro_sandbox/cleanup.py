@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import time
 
 from . import namespaces, network, node, settings
 from .shell import SandboxError, run, say, works
+
+
+def remember_before():
+    """Keep which LXC control groups this machine had before the node was raised: they are somebody else's."""
+    path = settings.STATE / "cgroups.before"
+    if not path.exists():
+        path.write_text("".join(f"{folder}\n" for folder in _lxc_cgroups()))
+
+
+def _lxc_cgroups():
+    """Every control group folder that LXC makes for a container; a name that is taken gets a suffix like -1."""
+    names = re.compile(r"lxc\.(payload|monitor|pivot)(\.\S+)?$")
+    roots = [pathlib.Path("/sys/fs/cgroup"), *(path for path in pathlib.Path("/sys/fs/cgroup").iterdir() if path.is_dir())]
+    return sorted(path for root in roots for path in root.iterdir() if path.is_dir() and names.match(path.name))
+
+
+def _own_cgroups():
+    """Those that appeared since the node was raised, of destroyed guests as well."""
+    before = settings.STATE / "cgroups.before"
+    foreign = set(before.read_text().splitlines()) if before.exists() else set()
+    return [path for path in _lxc_cgroups() if str(path) not in foreign]
 
 
 def remember():
@@ -34,66 +57,47 @@ def vmids():
     return sorted(name for name in names if name.isdigit())
 
 
-def _cgroups(vmid):
-    """Every cgroup folder of a guest: LXC's own names and Proxmox's (lxc/ID)."""
-    found = []
-    for root in pathlib.Path("/sys/fs/cgroup").iterdir():
-        for base in (root, root.parent):
-            for name in (f"lxc.payload.{vmid}", f"lxc.monitor.{vmid}", f"lxc/{vmid}", f"lxc.monitor/{vmid}", f"lxc.pivot/{vmid}"):
-                path = base / name
-                if path.is_dir() and path not in found:
-                    found.append(path)
-    return found
-
-
-def _end_guest(vmid):
-    """Stop by LXC where it still answers, then by the guest's own cgroups."""
-    if namespaces.alive("net") and namespaces.alive("mnt"):
-        run(*namespaces.enter_argv("lxc-stop", "-P", "/var/lib/lxc", "-n", vmid, "-k"), check=False, timeout=30)
+def _end_guests():
+    """Stop the guests by LXC where it still answers, then by their control groups."""
+    for vmid in vmids():
+        say(f"ending guest {vmid}")
+        if namespaces.alive("net") and namespaces.alive("mnt"):
+            run(*namespaces.enter_argv("lxc-stop", "-P", "/var/lib/lxc", "-n", vmid, "-k"), check=False, timeout=30)
     deadline = time.monotonic() + 20
-    while True:
-        pids = _pids(vmid)
-        if not pids:
-            break
+    while pids := _pids(vmids()):
         for pid in pids:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, 9)
-            except ProcessLookupError:
-                continue
         if time.monotonic() > deadline:
-            raise SandboxError(f"processes of guest {vmid} do not end: {sorted(pids)}")
+            raise SandboxError(f"processes of guests do not end: {sorted(pids)}")
         time.sleep(0.05)
-    _thaw_and_remove(vmid)
 
 
-def _pids(vmid):
+def _pids(numbers):
+    """Processes in the control groups of these guests, each thawed: a frozen one does not die (cgroup v1)."""
     found = set()
-    for folder in _cgroups(vmid):
+    of_guests = re.compile(rf"lxc\.(payload|monitor)\.({'|'.join(numbers)})(-\d+)?$")
+    for folder in (path for path in _own_cgroups() if of_guests.match(path.name)):
         for procs in folder.rglob("cgroup.procs"):
-            try:
+            with contextlib.suppress(OSError):
                 found |= {int(pid) for pid in procs.read_text().split()}
-            except OSError:
-                continue
-        for state in folder.rglob("freezer.state"):  # a frozen process does not die before it is thawed (cgroup v1)
-            try:
+        for state in folder.rglob("freezer.state"):
+            with contextlib.suppress(OSError):
                 state.write_text("THAWED")
-            except OSError:
-                continue
-    return {pid for pid in found if pid > 0}
+    return found - {0}
 
 
-def _thaw_and_remove(vmid):
-    for folder in _cgroups(vmid):
+def _remove_cgroups():
+    """Empty ones only; a container that somebody else started on this machine meanwhile keeps its own."""
+    for folder in _own_cgroups():
         for path in sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: -len(p.parts)):
             _rmdir(path)
         _rmdir(folder)
 
 
 def _rmdir(path):
-    try:
+    with contextlib.suppress(OSError):  # one with a process in it stays
         path.rmdir()
-    except OSError:
-        pass
 
 
 def clean():
@@ -101,27 +105,17 @@ def clean():
     if not settings.STATE.exists():
         say("nothing to clean")
         return
-    for vmid in vmids():
-        say(f"ending guest {vmid}")
-        _end_guest(vmid)
+    _end_guests()
     for kind in ("net", "mnt"):
         for number in {namespaces.inode(kind), _remembered().get(kind)} - {None}:
             namespaces.end_processes(kind, number)
-    _remove_empty_parents()
+    _remove_cgroups()
     network.down()
     namespaces.release_all()
     _unmount_below(settings.STATE)
     node.forget_mount_points()
     shutil.rmtree(settings.STATE)
     say(f"gone; downloads are kept in {settings.CACHE}")
-
-
-def _remove_empty_parents():
-    for root in pathlib.Path("/sys/fs/cgroup").iterdir():
-        for base in (root, root.parent):
-            for name in ("lxc", "lxc.monitor", "lxc.pivot"):
-                if (base / name).is_dir():
-                    _rmdir(base / name)
 
 
 def _unmount_below(folder):
