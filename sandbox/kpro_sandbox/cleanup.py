@@ -100,16 +100,21 @@ def _rmdir(path):
         path.rmdir()
 
 
-def clean():
-    """Take away guests, processes, namespaces, interfaces, rules, mounts, cgroups and files; keep the cache."""
-    if not settings.STATE.exists():
-        say("nothing to clean")
-        return
+def end_what_runs():
+    """End guests and every process of the node; needed before a lost network namespace can be replaced."""
     _end_guests()
     for kind in ("net", "mnt"):
         for number in {namespaces.inode(kind), _remembered().get(kind)} - {None}:
             namespaces.end_processes(kind, number)
     _remove_cgroups()
+
+
+def clean():
+    """Take away guests, processes, namespaces, interfaces, rules, mounts, cgroups and files; keep the cache."""
+    if not settings.STATE.exists():
+        say("nothing to clean")
+        return
+    end_what_runs()
     network.down()
     namespaces.release_all()
     _unmount_below(settings.STATE)

@@ -205,16 +205,19 @@ def _start_sshd():
 
 
 def _start_lxcfs():
-    """lxcfs makes memory figures inside guests right, as on a real node; without it they show this machine's."""
-    if shutil.which("lxcfs") is None:
-        return
+    """lxcfs makes memory figures inside guests right, as on a real node; without it they show this machine's.
+
+    The one of an older mount namespace goes on for the guests that were started there, so each has a pid file of its own.
+    """
     log = settings.node_dir() / "lxcfs.log"
+    pid_file = f"/run/lxcfs-{namespaces.inode('mnt')}.pid"
     node_run(
         "sh",
         "-c",
-        'mkdir -p /var/lib/lxcfs; exec setsid lxcfs -p /run/lxcfs.pid /var/lib/lxcfs </dev/null >>"$1" 2>&1 3>&- 4>&- &',
+        'mkdir -p /var/lib/lxcfs; exec setsid lxcfs -p "$2" /var/lib/lxcfs </dev/null >>"$1" 2>&1 3>&- 4>&- &',
         "sh",
         log,
+        pid_file,
     )
     deadline = time.monotonic() + 10
     while not works(*namespaces.enter_argv("test", "-e", "/var/lib/lxcfs/proc/meminfo")):

@@ -57,7 +57,11 @@ def test_stopped_while_a_command_runs(ansible, guests):
     try:
         run = ansible.play(ansible.guest("guest", 104), [{"name": "x", "ansible.builtin.raw": "sleep 120"}])
     finally:
-        again = 'lxc-wait -n "$1" -s STOPPED -t 30; pct unlock "$1"; pct start "$1"; sed -i "1i lock: backup" "$2"'
+        # LXC says STOPPED a moment before its command socket, which pct looks at, is gone.
+        again = (
+            'lxc-wait -n "$1" -s STOPPED -t 30; for i in $(seq 100); do pct status "$1" | grep -q stopped && break; sleep 0.1; done; '
+            'pct unlock "$1"; pct start "$1"; sed -i "1i lock: backup" "$2"'
+        )
         guests.sh(again, number, guests.configuration(number))
     assert run.status("x") == "unreachable"
     assert "while the command ran" in run.of("x")["msg"]

@@ -222,7 +222,8 @@ def test_clean_up_ends_a_command_that_pct_left_behind(shell):
         assert holders(tag)  # a number that has become another's is left alone
         words = exec_script.clean_up_words(token, report.pid)
         subprocess.run([*shell, *words[1:]], env=ENVIRONMENT, check=False, timeout=30)
-        assert process.wait(10) == -signal.SIGKILL
+        # The shell itself was killed, or it lived to tell that its command was.
+        assert process.wait(10) in (-signal.SIGKILL, 128 + signal.SIGKILL)
         assert holders(tag) == []
     finally:
         process.kill()
