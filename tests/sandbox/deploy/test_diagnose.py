@@ -36,20 +36,19 @@ def test_the_last_launch_of_a_server_that_failed(deployed, play):
 
 
 @pytest.mark.parametrize(
-    ("case", "cause"),
+    ("case", "then", "cause"),
     [
-        ("001-kv-pool-none-left-eagle-l40s", "kv_cache_oom"),
-        ("140-ansi-colours-healthy", "no_fault"),
-        ("059-safetensors-lfs-pointer", "corrupt_or_incomplete_weights"),
+        ("001-kv-pool-none-left-eagle-l40s", "exit 1", "kv_cache_oom"),
+        ("140-ansi-colours-healthy", "exec sleep 600", "no_fault"),
+        ("059-safetensors-lfs-pointer", "exit 1", "corrupt_or_incomplete_weights"),
     ],
 )
-def test_a_unit_that_is_not_ours_is_read_from_the_journal(deployed, guest, play, case, cause):
+def test_a_unit_that_is_not_ours_is_read_from_the_journal(deployed, guest, play, case, then, cause):
     """The journal keeps colours, carriage returns and long lines as integers or not at all; the module reads through that."""
     log = (CORPUS / case / "server.log").read_bytes()
     unit = f"foreign-{case[:3]}"
     guest.run("sh", "-c", f"cat > /run/{unit}.log", stdin=log)
-    # RemainAfterExit keeps the unit known after its end.
-    guest.sh(f"systemd-run --quiet --unit {unit} -p RemainAfterExit=yes cat /run/{unit}.log; journalctl --sync")
+    guest.sh(f"systemd-run --quiet --unit {unit} sh -c 'cat /run/{unit}.log; {then}'; journalctl --sync")
     playbook = play.folder / "one.yml"
     playbook.write_text(
         "- hosts: sglang129\n  gather_facts: false\n  tasks:\n"
@@ -60,6 +59,7 @@ def test_a_unit_that_is_not_ours_is_read_from_the_journal(deployed, guest, play,
         shown = play.run(str(playbook))
     finally:
         guest.run("systemctl", "stop", f"{unit}.service")
+        guest.run("systemctl", "reset-failed", f"{unit}.service")
         guest.run("rm", "-f", f"/run/{unit}.log")
     assert shown.rc == 0, shown.out[-3000:]
     assert f"cause={cause}." in shown.out
