@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import os
 
-from .._errors import KproError
-from .._supervise.systemd import Systemd, is_init
+from .._supervise.systemd import Systemd, require_init
 from . import previous
 from .launch import first_launch_drop_in
 from .layout import Layout
@@ -19,8 +18,7 @@ from .layout import Layout
 
 def stop(name, state_dir, log_dir, stop_timeout, check, remove):
     """Return (changed, server, diff). ``remove``: also take unit, configuration and secrets away (state absent)."""
-    if not is_init():
-        raise KproError("PID 1 of this host is not systemd; sglang_server needs systemd in this release")
+    require_init()
     layout = Layout(name, state_dir, log_dir)
     systemd = Systemd(layout.unit)
     unit = systemd.show()

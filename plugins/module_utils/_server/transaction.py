@@ -15,7 +15,7 @@ from .._errors import KproError
 from .._model.inspection import inspect, summary
 from .._sglang.capacity import from_server_info
 from .._sglang.http import Client
-from .._supervise.systemd import Systemd, is_init
+from .._supervise.systemd import Systemd, require_init
 from . import checks, environment, files, previous, records
 from .account import find
 from .desired import Desired
@@ -50,8 +50,7 @@ class Transaction:
         self.diff = self._diff()  # now: afterwards the files on disk are the new ones
 
     def _desire(self):
-        if not is_init():
-            raise KproError("PID 1 of this host is not systemd; sglang_server needs systemd in this release")
+        require_init()
         options = self.options
         release = environment.release(options.python)
         if release is None:

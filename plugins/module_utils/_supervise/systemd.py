@@ -38,6 +38,12 @@ def is_init():
     return os.path.isdir("/run/systemd/system")
 
 
+def require_init():
+    """Raise KproError where PID 1 is something else."""
+    if not is_init():
+        raise KproError("PID 1 of this host is not systemd; sglang_server needs systemd in this release")
+
+
 class UnitState:
     """What ``systemctl show`` said: attributes active, enabled, pid (0 without), invocation, result, exit_code, sub."""
 

@@ -174,7 +174,7 @@ class Machine:
         monkeypatch.setattr(desired, "UNIT_DIR", str(self.units))
         for module in (transaction, stopping):
             monkeypatch.setattr(module, "Systemd", self._unit)
-            monkeypatch.setattr(module, "is_init", lambda: True)
+            monkeypatch.setattr(module, "require_init", lambda: None)
         monkeypatch.setattr(transaction, "find", lambda _name, required=True: Account())
         monkeypatch.setattr(transaction, "inspect", self._inspect)
         monkeypatch.setattr(transaction, "summary", lambda _model: "the model lacks a shard")

@@ -11,9 +11,10 @@ import socket
 import pytest
 
 from ansible_collections.kpro.sglang.plugins.module_utils._errors import KproError
-from ansible_collections.kpro.sglang.plugins.module_utils._server import checks, environment, files, observed, transaction
+from ansible_collections.kpro.sglang.plugins.module_utils._server import checks, environment, files, observed, stopping, transaction
 from ansible_collections.kpro.sglang.plugins.module_utils._server.lock import only_one
 from ansible_collections.kpro.sglang.plugins.module_utils._server.options import Options
+from ansible_collections.kpro.sglang.plugins.module_utils._supervise import systemd
 from ansible_collections.kpro.sglang.plugins.modules.sglang_server import argument_spec
 
 KEY = "key-of-the-server-1"
@@ -204,7 +205,8 @@ def test_check_mode_warns_of_what_an_earlier_task_would_have_made(machine):
 
 
 def test_without_systemd(machine, monkeypatch):
-    monkeypatch.setattr(transaction, "is_init", lambda: False)
+    monkeypatch.setattr(systemd, "is_init", lambda: False)
+    monkeypatch.setattr(transaction, "require_init", systemd.require_init)
     assert "systemd" in failed(machine.wanted()).message
 
 
@@ -456,7 +458,8 @@ def test_a_new_salt_for_each_server_and_the_same_one_for_its_life(machine):
 def test_modules_of_the_played_host_are_those_that_the_transaction_uses():
     """The names that machine.py replaces exist; a renamed one would make it replace nothing."""
     for module, names in (
-        (transaction, ("Systemd", "is_init", "find", "inspect")),
+        (transaction, ("Systemd", "require_init", "find", "inspect")),
+        (stopping, ("Systemd", "require_init")),
         (checks, ("holders",)),
         (environment, ("release", "try_flags")),
         (observed, ("holders",)),
